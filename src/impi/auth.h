@@ -50,7 +50,7 @@ struct impi_auth_method {
 
 /* NONE: anybody.  The user must have asked for it (IMPI_AUTH_NONE set). */
 struct impi_auth_method impi_auth_none(void);
-/* KEY: whoever knows 64 bits. */
+/* KEY: anybody who knows 64 bits. */
 struct impi_auth_method impi_auth_key(uint64_t key);
 
 /* The value of the environment variable IMPI_AUTH_KEY: decimal digits,
@@ -60,13 +60,13 @@ int impi_auth_key_parse(uint64_t *key, const char *text, struct errbuf *err);
 /* The standard's methods as the user makes them available: NONE when the
  * value of IMPI_AUTH_NONE is not NULL (it may be empty), KEY when that of
  * IMPI_AUTH_KEY is neither NULL nor empty.  Returns how many; or -1 EINVAL
- * (a key that is none). */
+ * (the key is malformed). */
 int impi_auth_from_env(struct impi_auth_method methods[2], const char *none,
                        const char *key, struct errbuf *err);
 
 /* ---- MUNGE ---- */
 
-/* What a credential is good for. */
+/* What a credential is valid for. */
 struct impi_auth_binding {
     uint32_t job;
     uint32_t step;
@@ -74,10 +74,10 @@ struct impi_auth_binding {
     uint32_t generation; /* which MPI program of the step */
 };
 
-/* Make a credential (seal_make) that only `the server's` uid opens; append
- * its text.  Open one: append its payload; refuse whoever is not the job's
- * user.  Both 0, or -1 with the reason; opening may take time (munged's): 1,
- * it is being opened. */
+/* Seal: make a credential (seal_make) that only the server's uid can open, and
+ * append its text.  Open: append the payload of one; refuse anybody but the
+ * job's user.  Both return 0, or -1 with the reason.  Opening may take munged
+ * some time: 1 means that it is being opened. */
 typedef int impi_auth_seal_f(void *arg, const void *payload, size_t len,
                              struct bytebuf *cred, struct errbuf *err);
 typedef int impi_auth_open_f(void *arg, const char *cred,

@@ -2,17 +2,17 @@
  *
  * After the opening of a channel between two processes (chan_open.h) that do
  * not share memory, where all clients speak version 6 of the extensions: do
- * both ends agree to move the channel's bytes by libfabric?
- * doc/impi-fabric.md.  A pure engine: the caller moves the bytes, and does
- * with libfabric what is to be done.
+ * both ends agree to move the channel's bytes over libfabric?
+ * doc/impi-fabric.md.  A pure engine: the caller moves the bytes and calls
+ * libfabric.
  *
  * On the wire, all integers big-endian:
  *
- *   initiator  END    its end, see below; no name: it has none, and that is
- *                     all
- *   acceptor   END    its own; no name: it does not use the other one
- *   both       PROOF  u32, 1 = a first frame came from the peer by that way,
- *                     0 = none came: the channel stays where it is
+ *   initiator  END    its end, see below; no name: it has none, and nothing
+ *                     follows
+ *   acceptor   END    its own; no name: it does not use the initiator's
+ *   both       PROOF  u32, 1 = a first frame from the peer arrived over
+ *                     libfabric, 0 = none did: the channel stays where it is
  *
  *   END: magic "SFFB", u16 length of the name, u16 length of the address,
  *        u32 protocol, u32 its version, u32 form of addresses (these three as
@@ -59,7 +59,7 @@ struct impi_fabric_end {
     uint8_t addr[SF_FABRIC_ADDR_MAX];
 };
 
-/* Can frames go between them, as far as can be seen? */
+/* Can frames pass between these ends, as far as can be seen? */
 bool impi_fabric_fits(const struct impi_fabric_end *a,
                       const struct impi_fabric_end *b);
 
@@ -83,26 +83,28 @@ struct impi_chan_fabric {
     size_t out_len, out_sent;
 };
 
-/* Begin.  The initiator's end is copied; NULL: it has none. */
+/* Start as initiator, with its end (copied) or NULL for none; or as acceptor.
+ */
 void impi_chan_fabric_offer(struct impi_chan_fabric *f,
                             const struct impi_fabric_end *own);
 void impi_chan_fabric_await(struct impi_chan_fabric *f);
 
-/* Bytes that the engine waits for now; 0: none. */
+/* How many bytes the engine now waits for; 0: none. */
 size_t impi_chan_fabric_want(const struct impi_chan_fabric *f);
 /* Take len bytes, len <= impi_chan_fabric_want().  0, or -1 with errno EPROTO:
- * the peer does not keep to this. */
+ * the peer broke the protocol. */
 int impi_chan_fabric_input(struct impi_chan_fabric *f, const void *data,
                            size_t len, struct errbuf *err);
 
-/* Acceptor: the initiator's end is there to be judged; then answer it, once,
- * with an own end that fits, or NULL. */
+/* Acceptor: the initiator's end has arrived and is to be judged; then answer,
+ * once, with an end of our own that fits, or NULL. */
 bool impi_chan_fabric_asked(const struct impi_chan_fabric *f);
 void impi_chan_fabric_answer(struct impi_chan_fabric *f,
                              const struct impi_fabric_end *own);
 
-/* Both ends are known: it is to be proved that frames get through; then say
- * so, once.  No more asked when the peer has said that they do not. */
+/* Both ends are known, and it has to be proved that frames get through; then
+ * report the result, once.  False again when the peer has reported that they do
+ * not. */
 bool impi_chan_fabric_proving(const struct impi_chan_fabric *f);
 void impi_chan_fabric_prove(struct impi_chan_fabric *f, bool yes);
 
@@ -111,7 +113,7 @@ size_t impi_chan_fabric_output(const struct impi_chan_fabric *f,
                                const uint8_t **data);
 void impi_chan_fabric_sent(struct impi_chan_fabric *f, size_t n);
 
-/* Decided, and all output sent. */
+/* True when the decision is made and all output is sent. */
 bool impi_chan_fabric_done(const struct impi_chan_fabric *f);
 
 #endif

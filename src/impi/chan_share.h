@@ -2,8 +2,8 @@
  *
  * After the opening of a channel between two processes (chan_open.h), where
  * all clients speak version 2 of the extensions: do both ends agree to move
- * the channel's bytes through memory that they share?  doc/impi-shm.md.  A
- * pure engine: the caller moves the bytes, makes and maps the memory.
+ * the channel's bytes through shared memory?  doc/impi-shm.md.  A pure engine:
+ * the caller moves the bytes, and makes and maps the memory.
  *
  * On the wire, all integers big-endian, all sizes fixed:
  *
@@ -12,9 +12,9 @@
  *                         token[32]; pid 0: no offer
  *   acceptor   ANSWER  4  u32, 1 = we use it, 0 = we do not; only to an offer
  *
- * The pid proves nothing.  Whoever opens the memory finds the token in it, or
- * does not share a machine with its peer; and puts the token into the ring
- * the other way, so that its peer sees the same.
+ * The pid proves nothing.  The acceptor opens the memory and finds the token in
+ * it, or else does not share a machine with its peer.  It puts the token into
+ * the ring in the other direction, so that its peer sees the same.
  *
  * Use, on either side:
  *
@@ -56,15 +56,16 @@ struct impi_chan_share {
     size_t out_len, out_sent;
 };
 
-/* Begin.  The initiator's offer is copied; NULL: it makes none. */
+/* Start as initiator, with an offer (copied) or NULL for none; or as acceptor.
+ */
 void impi_chan_share_offer(struct impi_chan_share *s,
                            const struct impi_chan_offer *offer);
 void impi_chan_share_await(struct impi_chan_share *s);
 
-/* Bytes that the engine waits for now; 0: none. */
+/* How many bytes the engine now waits for; 0: none. */
 size_t impi_chan_share_want(const struct impi_chan_share *s);
 /* Take len bytes, len <= impi_chan_share_want().  0, or -1 with errno EPROTO:
- * the peer does not keep to this. */
+ * the peer broke the protocol. */
 int impi_chan_share_input(struct impi_chan_share *s, const void *data,
                           size_t len, struct errbuf *err);
 
@@ -77,7 +78,7 @@ size_t impi_chan_share_output(const struct impi_chan_share *s,
                               const uint8_t **data);
 void impi_chan_share_sent(struct impi_chan_share *s, size_t n);
 
-/* Decided, and all output sent. */
+/* True when the decision is made and all output is sent. */
 bool impi_chan_share_done(const struct impi_chan_share *s);
 
 #endif

@@ -28,7 +28,8 @@ struct impi_io_part {
 };
 
 void impi_io_record_encode(const struct impi_io_part *p, uint8_t *out);
-/* 0, or -1: it is none; or errno ENOMEM.  impi_io_list_free() its list. */
+/* 0, or -1: malformed, or errno ENOMEM.  The caller frees the list with
+ * impi_io_list_free(). */
 int impi_io_record_decode(struct impi_io_part *p, const uint8_t *in,
                           struct errbuf *err);
 static inline bool impi_io_has_list(const struct impi_io_part *p)

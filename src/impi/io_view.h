@@ -75,8 +75,8 @@ void impi_io_start(struct impi_io_cursor *c, const struct impi_io_list *l);
 /* The same at the first byte that is not before `at`; of a rising list. */
 void impi_io_start_at(struct impi_io_cursor *c, const struct impi_io_list *l,
                       int64_t at);
-/* The next bytes that lie before `end`: where, how many; c->mem was their place
- * in the stream of the list.  False: there are none. */
+/* The next bytes before `end`: where they are and how many.  c->mem, before the
+ * call, is their place in the stream of the list.  False if there are none. */
 bool impi_io_next(struct impi_io_cursor *c, int64_t end, int64_t *at,
                   uint64_t *len);
 

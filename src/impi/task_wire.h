@@ -102,8 +102,8 @@ struct task_env {
     uint16_t port_lo;      /* listen in this range; 0,0: any */
     uint16_t port_hi;
     uint32_t nenv;
-    /* nenv strings "NAME=value", then NULL; "?NAME=value" is only for who has
-     * no value of his own. */
+    /* nenv strings "NAME=value", then NULL; "?NAME=value" applies only if the
+     * process has no value of its own. */
     char **env;
 };
 
@@ -132,7 +132,7 @@ struct task_exiting {
     int32_t code; /* the argument of exit() */
 };
 
-/* How far MPI_Init has come, for who asks where it stands still. */
+/* How far MPI_Init has come, to tell where it hangs. */
 enum task_stage_reached {
     TASK_STAGE_WORLD = 1, /* WORLD is read */
     TASK_STAGE_READY = 2  /* MPI_Init is about to return */

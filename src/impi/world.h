@@ -140,8 +140,9 @@ int impi_world_encode(const struct impi_world *w, uint8_t **buf, size_t *len);
 int impi_world_decode(struct impi_world *w, const void *buf, size_t len,
                       struct errbuf *err);
 
-/* The same without hosts and processes, of which only the numbers are there:
- * for who has the table.  The buffer has IMPI_WORLD_HEAD_SIZE bytes. */
+/* The same for a reader that already has the table: only the numbers of hosts
+ * and processes, not the entries.  The buffer has IMPI_WORLD_HEAD_SIZE bytes.
+ */
 #define IMPI_WORLD_HEAD_SIZE (15 * 4 + IMPI_SECRET_SIZE)
 void impi_world_encode_head(const struct impi_world *w, uint8_t *buf);
 int impi_world_decode_head(struct impi_world *w, const void *buf, size_t len,
