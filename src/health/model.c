@@ -502,10 +502,10 @@ static size_t hosts_on_the_map(const struct model *m, uint8_t rail)
     return hosts_up(m, REPORT_MAPPERD, rail, INT64_MIN);
 }
 
-/* A mapper that is cut off from the rest leads itself, and its map would have
- * all others down: one of less than half of the hosts is not believed, whoever
- * tells it.  How many there are the last map says while it is fresh, then the
- * hosts' own hsnd. */
+/* A mapper that is cut off from the rest leads itself, and its map would show
+ * all others as down.  So a map with less than half of the hosts is not
+ * believed, whichever mapper sent it.  The number of hosts is taken from the
+ * last map while that is fresh, then from the hosts' own hsnd. */
 static int check_size(struct model *m, const struct report *rep, int64_t now,
                       struct errbuf *err)
 {

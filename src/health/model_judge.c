@@ -606,8 +606,8 @@ static int64_t last_gap(const struct model_item *it)
     return last;
 }
 
-/* Since when there was no fault.  That nothing was known for a moment is none.
- */
+/* Since when there has been no fault.  A moment in which nothing was known does
+ * not count as one. */
 static int64_t quiet_since(const struct model_item *it)
 {
     int64_t gap = last_gap(it);

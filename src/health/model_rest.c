@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ports at rest: of a cluster that is well nearly all.  Only nicd has ever told
- * of such a port, it says the same again and again, and that it is well; so
- * until it falls silent the port need not be judged, nor counted among those of
- * its kind anew.  A tick looks at what is not at rest, and at the port that has
- * been without a word for longest.
+ * Ports at rest, which in a healthy cluster are nearly all.  Only nicd has ever
+ * reported such a port, and it keeps reporting the same: that the port is well.
+ * So until nicd falls silent the port need not be judged, nor counted again
+ * among those of its kind.  A tick looks at ports that are not at rest, and at
+ * the one that has gone without a report for longest.
  *
- * Whoever changes a port judges it, and judging it ends its rest; so does what
- * else its judgement is made of: the configuration, and how fast most of its
- * kind are.
+ * Any change of a port has it judged, which ends its rest.  So does a change of
+ * anything else that its judgement depends on: the configuration, and the speed
+ * of most ports of its kind.
  */
 #include "health/model_priv.h"
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ports of a node's NICs, judged from what the node itself sees of them,
- * look by look; the records of a report come out.  Nothing is remembered over
- * a restart: what a port was like before, and what the same port of other
- * nodes is like, the model knows (health/model_nic.c).
+ * Judges the ports of a node's NICs from what the node itself sees at each
+ * look, and makes the records of a report.  Nothing is remembered across a
+ * restart: the model knows how a port was before, and how the same port is on
+ * other nodes (health/model_nic.c).
  *
- *   vanished   it is not there for NIC_MISSED looks: shown as degraded, for
- *              vanish_ms (a driver may be loaded anew): gone
- *   down       no link; one that never had a link since the first look is told
- *              as such, after link_wait_ms
- *   slow       fewer lanes, or slower, than it once had
- *   no verbs   the character device that verbs need is missing
- *   counters   health/tally.h
+ *   vanished   missing for NIC_MISSED looks: shown as degraded; for vanish_ms
+ * (a driver may be reloaded): gone down       no link; a port that has had no
+ * link since the first look is reported as such, after link_wait_ms slow fewer
+ * lanes or slower than it once was no verbs   the character device that verbs
+ * need is missing counters   health/tally.h
  *
- * What follows from each is said by rules.  Pure; times are milliseconds that
- * never run backwards.
+ * Rules say what follows from each.  Pure; times are milliseconds that never
+ * run backwards.
  */
 #ifndef SF_HEALTH_NIC_H
 #define SF_HEALTH_NIC_H
@@ -38,13 +36,13 @@ struct nic_port {
     char model[SF_NIC_NAME_MAX]; /* "MT4123"; "": not known */
     uint64_t board;              /* port GUID or MAC address; 0: not known */
     enum nic_link link;
-    char says[SF_NIC_NAME_MAX]; /* what it is instead of up: "Polling" */
+    char says[SF_NIC_NAME_MAX]; /* its state when not up: "Polling" */
     uint32_t mbps;              /* 0: not known */
     uint8_t lanes;              /* 0: not known */
     bool no_verbs;
     bool out; /* left out by the configuration */
-    /* Counters, when they were read: a bit for each that there is; full: it
-     * counts no further. */
+    /* Counters, if they were read: has, a bit for each that exists; full, a bit
+     * for each that counts no further. */
     uint32_t has, full;
     uint64_t value[TALLY_COUNTERS];
     bool has_downs; /* how often the carrier was lost */
@@ -69,19 +67,20 @@ struct nics;
 struct nics *nics_new(const struct nic_rules *rules);
 void nics_free(struct nics *nics);
 
-/* All ports that there are now.  False: some of them have no room. */
+/* Take a look: all ports that exist now.  False if there was no room for some.
+ */
 bool nics_look(struct nics *nics, const struct nic_port *ports, size_t n,
                int64_t now);
 
-/* The records of node's ports, from rail `first` on, into room for
- * SF_ELAN_RAILS_MAX of them and as many that are left out; how many there are.
+/* Make the records of the node's ports, from rail `first` on: at most
+ * SF_ELAN_RAILS_MAX, and as many of ports that are left out.  Returns how many.
  * *changed: they differ from those of the last call. */
 #define NIC_RECORDS_MAX (2 * SF_ELAN_RAILS_MAX)
 size_t nics_records(struct nics *nics, const char *node, unsigned first,
                     struct report_record records[NIC_RECORDS_MAX],
                     bool *changed, int64_t now);
 
-/* Ports beyond the last rail, which are not told. */
+/* How many ports lie beyond the last rail and are not reported. */
 unsigned nics_untold(const struct nics *nics);
 
 #endif

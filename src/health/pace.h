@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * When to report: regularly, and at once when something has changed, but
- * changes that follow each other closely are told together.  A regular report
- * just before holds no change back, and no change one that is urgent: those
- * wait for each other only.  Time is an argument, in nanoseconds.
+ * When to report: regularly, and at once when something has changed, except
+ * that changes in quick succession are reported together.  A recent regular
+ * report does not delay a change, and a recent change does not delay an urgent
+ * one: urgent ones wait only for each other.  Time is an argument, in
+ * nanoseconds.
  */
 #ifndef SF_HEALTH_PACE_H
 #define SF_HEALTH_PACE_H
@@ -12,16 +13,16 @@
 #include <stdint.h>
 
 struct pace {
-    uint64_t every; /* between two reports when nothing changes */
-    uint64_t least; /* between two that tell changes */
-    uint64_t last;  /* when the last one was; 0: never */
-    uint64_t told;  /* when the last one that told a change was; 0: never */
-    uint64_t urged; /* when the last urgent one was; 0: never */
+    uint64_t every; /* between two reports if nothing changes */
+    uint64_t least; /* between two reports of changes */
+    uint64_t last;  /* time of the last report; 0: never */
+    uint64_t told;  /* time of the last one with a change; 0: never */
+    uint64_t urged; /* time of the last urgent one; 0: never */
     bool wanted;    /* something has changed since */
-    bool urgent;    /* ... that must not wait for other changes */
+    bool urgent;    /* ... and must not wait for other changes */
 };
 
-/* When the next report is due; now or earlier: at once. */
+/* When the next report is due: at once if that is now or earlier. */
 static inline uint64_t pace_due(const struct pace *p)
 {
     if (p->urgent)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the updater does to one node of Slurm: from what is wanted and what
- * Slurm says now to the fields of one update.  Knows the rules of good
- * behaviour towards admins:
+ * What the updater does to one Slurm node: turns what is wanted, and what Slurm
+ * has now, into the fields of one update.  It respects what admins have set:
  *
- * - features: only ours, only those declared for the node in slurm.conf, are
- *   put into or taken out of its active features; the others stay
- * - Extra: our word begins with PLAN_MARK; what else stands there stays
+ * - features: only ours, and only those declared for the node in slurm.conf,
+ * are added to or removed from its active features; the others stay
+ * - Extra: our word begins with PLAN_MARK; anything else there stays
  * - Comment: written only when it is empty or begins with PLAN_MARK
  * - DRAIN: only when the node is not drained, down or failing for another
  *   reason, and not again for a fault whose drain somebody has undone
@@ -25,8 +24,8 @@
 #define PLAN_MARK "fabric="
 #define PLAN_REASON "switchmgrd: "
 
-/* What the collector wants, of fixed size: this is the record that crosses
- * to the updater.  Checked by plan_want_valid() there. */
+/* What the collector wants.  Of fixed size, because this record is sent to the
+ * updater, which checks it with plan_want_valid(). */
 struct plan_want {
     char node[SF_REPORT_NAME_MAX];
     uint8_t state; /* enum health_state, over all rails */
@@ -38,8 +37,8 @@ struct plan_want {
     char why[SF_REPORT_WHY_MAX];
 };
 
-/* Is it what the other side may send?  Names and evidence hold no byte that
- * means anything to Slurm or a terminal. */
+/* May the other side send this?  Names and evidence must hold no byte that has
+ * a meaning for Slurm or a terminal. */
 bool plan_want_valid(const struct plan_want *want);
 
 /* A node as Slurm has it; texts may be NULL. */
@@ -47,10 +46,10 @@ struct plan_node {
     const char *features;     /* declared */
     const char *features_act; /* active */
     const char *extra, *comment, *reason;
-    const char *since; /* the want's, for people */
+    const char *since; /* of the want, as text for people */
     bool drain;        /* DRAIN flag, whoever set it */
-    bool unusable;     /* DOWN, FAIL, FUTURE, powered down: not for us */
-    int64_t undone;    /* since of the fault whose drain was undone; 0 none */
+    bool unusable;     /* DOWN, FAIL, FUTURE, powered down: we leave it */
+    int64_t undone; /* `since' of the fault whose drain was undone; 0: none */
 };
 
 enum plan_state { PLAN_LEAVE, PLAN_DRAIN, PLAN_RESUME };
@@ -64,13 +63,13 @@ struct plan {
     char reason[SF_PLAN_TEXT_MAX];
 };
 
-/* False: a text of the node is too long to be merged; nothing is to be set. */
+/* False if a text of the node is too long to be merged; then set nothing. */
 bool plan_make(const struct plan_want *want, const struct plan_node *node,
                struct plan *plan);
 
-/* Slurm had our drain at `seen` (ms; 0: this process never saw it) and has it
- * no more.  Lost by a slurmctld that was started since (`boot`, ms, of whole
- * seconds; 0: not known), or taken back by somebody? */
+/* Slurm had our drain at `seen` (ms; 0: this process never saw it) and no
+ * longer has it.  True if a slurmctld that was started since (`boot`, ms, of
+ * whole seconds; 0: not known) lost it, false if somebody took it back. */
 bool plan_drain_was_lost(int64_t seen, int64_t boot);
 
 /* Is this drain ours? */

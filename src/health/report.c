@@ -496,8 +496,8 @@ static int get_head(struct json_object *o, struct report *r, struct errbuf *err)
     return get_key(o, r) ? 0 : bad(err, "key");
 }
 
-/* Each value is a series of its own: a name that came twice on a rail would
- * spoil all of them for who scrapes. */
+/* Each value is a time series of its own: a name that occurs twice on a rail
+ * would spoil the whole scrape. */
 static bool counted_twice(const struct report *r)
 {
     for (size_t i = 1; i < r->ncounters; i++) {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Does a counter of a port rise too fast?  What a NIC or a switch counts only
- * rises, until a driver is loaded anew, somebody clears it, or it is full:
- * then what lies between two values does not count.  A counter that is full
- * says nothing any more, and is told to be blind.
+ * Does a counter of a port rise too fast?  Counters of a NIC or a switch only
+ * rise, until a driver is reloaded, somebody clears them, or they are full;
+ * then the difference between two values is ignored.  A full counter no longer
+ * says anything, and is reported as blind.
  *
- * Rules name counters, limits and what follows:
+ * Rules name counters, limits and consequences:
  *
  *     symbol_error > 10/s degrade
  *
- * The rate is high as soon as a window has more than the limit allows for all
- * of it, and is so no more after several windows in a row with half of that at
- * most.  A window is the unit of the limit, ten seconds at least: one burst is
- * no rate.  Pure; times are milliseconds that never run backwards.
+ * The rate is high as soon as a window has more than the limit allows for the
+ * whole window, and ceases to be high after several windows in a row with at
+ * most half of that.  A window is the unit of the limit, but at least ten
+ * seconds: one burst is no rate.  Pure; times are milliseconds that never run
+ * backwards.
  */
 #ifndef SF_HEALTH_TALLY_H
 #define SF_HEALTH_TALLY_H
@@ -26,8 +27,8 @@
 
 enum tally_action { TALLY_IGNORE, TALLY_SHOW, TALLY_DEGRADE, TALLY_DRAIN };
 
-/* As sysfs calls them below ports/N/counters; the later ones below
- * ports/N/hw_counters, and among a network interface's statistics. */
+/* Named as in sysfs below ports/N/counters; the later ones are below
+ * ports/N/hw_counters and among the statistics of a network interface. */
 enum tally_counter {
     TALLY_SYMBOL_ERROR,
     TALLY_LINK_ERROR_RECOVERY,
@@ -36,7 +37,7 @@ enum tally_counter {
     TALLY_PORT_XMIT_DISCARDS,
     TALLY_LOCAL_LINK_INTEGRITY_ERRORS,
     TALLY_EXCESSIVE_BUFFER_OVERRUN_ERRORS,
-    TALLY_PORT_COUNTERS, /* those that every InfiniBand port has */
+    TALLY_PORT_COUNTERS, /* the ones above: every InfiniBand port has them */
     TALLY_RNR_NAK_RETRY_ERR = TALLY_PORT_COUNTERS,
     TALLY_LOCAL_ACK_TIMEOUT_ERR,
     TALLY_ROCE_SLOW_RESTART,
@@ -55,35 +56,36 @@ struct tally_rules {
 };
 void tally_rules_default(struct tally_rules *rules);
 
-/* -1: there is no such action. */
+/* The action, or -1 if there is no such word. */
 int tally_action_parse(const char *word);
-/* What a rule that is broken makes of what is up. */
+/* What becomes of an item that is up when a rule with this action is broken. */
 enum report_seen tally_seen(enum tally_action action);
 
-/* A line without its comment: NULL, *rules has it, else what is wrong. */
+/* Read a line without its comment into *rules.  NULL, or what is wrong with it.
+ */
 typedef const char *tally_line_f(void *rules, const char *line);
-/* A file of such lines; # begins a comment.  -1 with text that names path and
- * line. */
+/* Parse a file of such lines; # begins a comment.  -1 with a text that names
+ * path and line. */
 int tally_lines_parse(void *rules, tally_line_f *read, const char *path,
                       const char *text, size_t len, struct errbuf *err);
 
 const char *tally_rule_read(void *rules, const char *line);
-/* Lines of rules over what *rules has. */
+/* Parse lines of rules; they override what is in *rules. */
 int tally_rules_parse(struct tally_rules *rules, const char *path,
                       const char *text, size_t len, struct errbuf *err);
 
 struct tally {
     bool seen, high, blind;
     uint64_t last;
-    int64_t last_at; /* when it was told */
-    int64_t began;   /* the window */
-    uint64_t in;     /* it */
-    unsigned clean;  /* windows in a row */
-    uint64_t rate;   /* high: as it was told, per the rule's unit */
+    int64_t last_at; /* when that was read */
+    int64_t began;   /* start of the window */
+    uint64_t in;     /* counted in it */
+    unsigned clean;  /* clean windows in a row */
+    uint64_t rate;   /* if high: as reported, per the rule's unit */
 };
 
-/* The counter is so now; full: that is the most it can be; anew: it is
- * another one's, or began again. */
+/* Take the counter's present value.  full: it is the highest possible; anew: it
+ * belongs to another port, or has started again. */
 void tally_take(struct tally *tally, const struct tally_rule *rule,
                 uint64_t value, bool full, bool anew, int64_t now);
 
