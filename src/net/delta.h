@@ -3,9 +3,9 @@
  * What changed between two maps of one fabric, as bytes.
  *
  * Maps carry a version: a leader's address and a counter that is never 0.
- * A delta says from which version to which it leads, so deltas make a chain;
- * it can be applied only to the map it begins at, and whoever misses a link
- * of the chain fetches the whole map.  Nodes are never removed from a map
+ * A delta names the versions that it leads from and to, so deltas form a chain.
+ * It can be applied only to the map that it starts from; a mapper that misses a
+ * link of the chain fetches the whole map.  Nodes are never removed from a map
  * nor renumbered (net/graph.h), so a delta names them by their index:
  *
  *     "SFD1"                     4 bytes

@@ -18,15 +18,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Longest route that a host keeps (the route fields of GM-1 hold 32) and
- * longest one in front of a packet: there and back again, once. */
+/* The longest route that a host keeps (the route fields of GM-1 hold 32), and
+ * the longest one before a packet: there and back, once. */
 #define NET_ROUTE_MAX 32
 #define NET_WIRE_ROUTE_MAX 64
 
 #define NET_TYPE_SIZE 4 /* type and subtype */
 #define NET_CRC_SIZE 1
-/* Behind the type: 8 KB, what an interface takes, and 256 for the headers of
- * whoever sends 8 KB. */
+/* After the type: 8 KB, as much as an interface takes, and 256 bytes for
+ * headers of a sender of 8 KB. */
 #define NET_PAYLOAD_MAX (8192 + 256)
 /* Type, payload, CRC: the longest packet that arrives at a host. */
 #define NET_BODY_MAX (NET_TYPE_SIZE + NET_PAYLOAD_MAX + NET_CRC_SIZE)

@@ -151,7 +151,8 @@ static void call(struct softlink *link, uint64_t now, struct errbuf *err)
     link->out_len = softlink_make_pledge(
         link->out, sizeof(link->out), SOFTLINK_HELLO, link->me.session, &pledge,
         link->ops.reader, &link->ops, err);
-    /* Who is not there does not say as whom it would run. */
+    /* The peer runs as root or as the service user; until it answers we cannot
+     * know which, so try them in turn. */
     link->ops.reader = link->ops.reader ? 0 : link->ops.service;
     link->asked = link->out_len > 0;
     explicit_bzero(&pledge, sizeof(pledge));
