@@ -26,11 +26,13 @@ switches_are() {
     [ "$(switches)" = "$1" ]
 }
 
-# Slurm says so after it has begun to use it.
+# Slurm says so after it has begun to use it; from 23.11 on, where it starts
+# anew for that, by what it sends to the nodes then.
 the_example_is_installed() {
     cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
     wait_for 60 switches_are 3
-    wait_for 60 log_has slurmctld.log 'reconfigure_controller: completed'
+    wait_for 60 log_has slurmctld.log \
+        'reconfigure_controller: completed|msg_type=REQUEST_RECONFIGURE'
 }
 
 case_the_map_becomes_slurms_topology() { # SL-27
