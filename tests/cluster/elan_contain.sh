@@ -56,8 +56,7 @@ case_escaped_children_are_killed() { # EL-06 EL-43
     run_as_user srun -N2 -n2 sh -c '
         trap "" TERM HUP
         setsid sh -c "sleep 987 & exec sleep 987" </dev/null >/dev/null 2>&1 &
-        (setsid setsid sleep 987 </dev/null >/dev/null 2>&1 &) &
-        wait %2'
+        (setsid setsid sleep 987 </dev/null >/dev/null 2>&1 &)'
     assert_code 0
     wait_for 60 no_user_pids
     assert_empty "$(program_traces)" "left behind"
