@@ -83,9 +83,10 @@ static int status_of(struct json_object *s)
     return hosts ? rc : SFABRIC_UNKNOWN;
 }
 
-static void print_map(struct json_object *s)
+/* of: what is said of its rail, where there are several. */
+static void print_map(struct json_object *s, struct json_object *map,
+                      const char *of)
 {
-    struct json_object *map = jsonx_object(s, "map");
     int64_t version = 0, verify = 0, at = 0, now = 0;
     const char *leader = jsonx_str(map, "leader", 256);
     bool whole = false;
@@ -96,10 +97,30 @@ static void print_map(struct json_object *s)
     jsonx_int(map, "at", 0, INT64_MAX, &at);
     jsonx_int(s, "now", 0, INT64_MAX, &now);
     jsonx_bool(map, "configured", &whole);
-    printf("map %lld by %s, %s, verified in %.1f ms, heard of %.1f s ago\n",
-           (long long)version, leader ? leader : "?",
+    printf("map %lld%s by %s, %s, verified in %.1f ms, heard of %.1f s ago\n",
+           (long long)version, of, leader ? leader : "?",
            whole ? "network fully configured" : "not yet distributed to all",
            (double)verify / 1000.0, (double)(now - at) / 1000.0);
+}
+
+static void print_maps(struct json_object *s)
+{
+    struct json_object *maps = NULL, *map;
+    char of[sizeof(" of rail 255")];
+    int64_t rail = 0;
+
+    if (!json_object_object_get_ex(s, "maps", &maps) ||
+        !json_object_is_type(maps, json_type_array) ||
+        json_object_array_length(maps) < 2) {
+        print_map(s, jsonx_object(s, "map"), "");
+        return;
+    }
+    for (size_t i = 0; i < json_object_array_length(maps); i++) {
+        map = json_object_array_get_idx(maps, i);
+        jsonx_int(map, "rail", 0, UINT8_MAX, &rail);
+        snprintf(of, sizeof(of), " of rail %u", (unsigned)(uint8_t)rail);
+        print_map(s, map, of);
+    }
 }
 
 static void print_parts(struct json_object *s, const char *what)
@@ -233,7 +254,7 @@ static int show(struct json_object *s, struct json_object *nodes,
         return SFABRIC_UNKNOWN;
     if (!w->each && !w->reasons && !o->format && !o->noheader) {
         print_parts_of(s, o);
-        print_map(s);
+        print_maps(s);
         print_slurm(s);
     }
     return status_of(s);

@@ -22,9 +22,8 @@ static struct json_object *counts(const struct collector *n,
     return o;
 }
 
-static struct json_object *map_of(const struct collector *n)
+static struct json_object *describe_map(const struct health_map *m)
 {
-    const struct health_map *m = model_map(n->model);
     struct json_object *o = json_object_new_object();
 
     jsonx_add_bool(o, "known", m->known);
@@ -37,6 +36,23 @@ static struct json_object *map_of(const struct collector *n)
     jsonx_add_int(o, "at", steady_wall(m->at));
     jsonx_add_int(o, "verify_us", m->verify_us);
     return o;
+}
+
+/* That of each rail that has one. */
+static struct json_object *describe_maps(const struct collector *n)
+{
+    struct json_object *list = json_object_new_array(), *o;
+
+    for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+        const struct health_map *m = model_map_of(n->model, rail);
+
+        if (!m->known)
+            continue;
+        o = describe_map(m);
+        jsonx_add_int(o, "rail", rail);
+        json_object_array_add(list, o);
+    }
+    return list;
 }
 
 static struct json_object *updater_of(const struct collector *n)
@@ -108,7 +124,8 @@ static int verb_summary(const struct ctl_request *q, struct errbuf *err)
     json_object_object_add(q->out, "hosts", counts(n, REPORT_HOST));
     json_object_object_add(q->out, "links", counts(n, REPORT_LINK));
     json_object_object_add(q->out, "xbars", counts(n, REPORT_XBAR));
-    json_object_object_add(q->out, "map", map_of(n));
+    json_object_object_add(q->out, "map", describe_map(model_map(n->model)));
+    json_object_object_add(q->out, "maps", describe_maps(n));
     json_object_object_add(q->out, "slurm", updater_of(n));
     jsonx_add_bool(q->out, "dry_run", n->conf.dry_run);
     return 0;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What sfabric says about net files: hosts, links, routes, longest, diff,
-# conflicts.  And what mapperd --check says, with its exit status.
+# conflicts.  And what mapperd --check says, with its exit status, and
+# about a fabric of two rails.
 set -u
 . "$(dirname "$0")/../tap.sh"
 same=$build/tests/unit/same_net
@@ -198,4 +199,30 @@ ok "check: no such net" says 2 nonesuch mapperd --check=nonesuch
 ok "check: no such host" says 2 'h99' mapperd --check=C64 --host=h99
 ok "mapperd: help" says 0 "--check" mapperd --help
 ok "mapperd: unknown option" says 2 usage mapperd --nonsense
+
+# ---- what switchmgrd knows, of two rails ----
+
+# answers PATH JSON: to each question
+answers() {
+    exec python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print("ready", flush=True)
+while True:
+    c, _ = s.accept()
+    c.recv(4096)
+    c.sendall(sys.argv[2].encode() + b"\n")
+    c.close()' "$@"
+}
+map='"known": true, "version": 7, "configured": true, "verify_us": 1, "at": 5'
+maps="{$map, \"leader\": \"n0\", \"rail\": 0}, {$map, \"leader\": \"n9\", \"rail\": 1}"
+coproc answers "$tmp/mgr" "{\"ok\": true, \"now\": 6, \"map\": {$map}, \"maps\": [$maps], \"nodes\": []}"
+read -r _ <&"${COPROC[0]}"
+ok "a line for the map of each rail" \
+    says 3 '^map 7 of rail 1 by n9' sfabric -s "$tmp/mgr"
+ok "... also the first one's" grep -q '^map 7 of rail 0 by n0' "$tmp/out"
+kill "$COPROC_PID"
+
 finish
