@@ -269,22 +269,31 @@ static uint32_t users(const struct net *net, const struct net_routes *r,
     return n;
 }
 
-static int cmd_repair(char **argv)
+/* The cable at a port is lost: processor time of the repair. */
+static double repair(struct net *net, struct net_routes *r, uint32_t port,
+                     struct net_repair *what)
 {
-    struct net *net = build(argv[0]);
-    struct net_routes *r = route(net, "auto", NET_ROUTE_MAX);
-    struct net_route *was = routes_of(r, net), *is;
-    uint32_t port = uplink(net), peer = net->ports[port].peer;
-    uint32_t least = users(net, r, port);
-    struct net_repair what;
+    uint32_t peer = net->ports[port].peer;
     struct errbuf err;
     double t;
 
     net_disconnect(net, net->ports[port].node, net_port_number(net, port));
     t = clock_cpu_s();
-    if (net_routes_repair(r, &port, &peer, 1, &what, &err) < 0)
+    if (net_routes_repair(r, &port, &peer, 1, what, &err) < 0)
         die("repair", err.text);
-    printf("%.6f %u %" PRIu64, clock_cpu_s() - t, what.hosts, what.routes);
+    return clock_cpu_s() - t;
+}
+
+static int cmd_repair(char **argv)
+{
+    struct net *net = build(argv[0]);
+    struct net_routes *r = route(net, "auto", NET_ROUTE_MAX);
+    struct net_route *was = routes_of(r, net), *is;
+    uint32_t port = uplink(net), least = users(net, r, port);
+    struct net_repair what;
+    double t = repair(net, r, port, &what);
+
+    printf("%.6f %u %" PRIu64, t, what.hosts, what.routes);
     is = routes_of(r, net);
     printf(" %.6g", peers_changed(net, was, is));
     free(is);
@@ -304,16 +313,10 @@ static int cmd_lose(char **argv)
     uint32_t port = uplink(net);
 
     for (;;) {
-        uint32_t peer = net->ports[port].peer, up = net->ports[peer].node;
+        uint32_t up = net->ports[net->ports[port].peer].node;
         struct net_repair what;
-        struct errbuf err;
-        double t;
 
-        net_disconnect(net, net->ports[port].node, net_port_number(net, port));
-        t = clock_cpu_s();
-        if (net_routes_repair(r, &port, &peer, 1, &what, &err) < 0)
-            die("repair", err.text);
-        printf("%.6f\n", clock_cpu_s() - t);
+        printf("%.6f\n", repair(net, r, port, &what));
         /* upwards leads what is behind the cables to the leaves */
         port = net->nodes[up].first + net->nodes[up].nports - 1u;
         if (net->ports[port].peer == NET_NONE || net->ports[port].peer < port)
