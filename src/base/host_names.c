@@ -107,7 +107,7 @@ static int expand_bracket(struct expand *e, const char *s, const char *end,
                           size_t len, int brackets)
 {
     const char *close = memchr(s, ']', (size_t)(end - s));
-    struct range r;
+    struct range r = {0};
 
     if (!close)
         return bad(e->err, "] is missing", s);
