@@ -202,7 +202,7 @@ ok "mapperd: unknown option" says 2 usage mapperd --nonsense
 
 # ---- what switchmgrd knows, of two rails ----
 
-# answers PATH JSON: to each question
+# answers PATH JSON: to each question, when the whole line has come
 answers() {
     exec python3 -c '
 import socket, sys
@@ -212,7 +212,7 @@ s.listen()
 print("ready", flush=True)
 while True:
     c, _ = s.accept()
-    c.recv(4096)
+    c.makefile().readline()
     c.sendall(sys.argv[2].encode() + b"\n")
     c.close()' "$@"
 }
