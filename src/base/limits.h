@@ -65,6 +65,9 @@
  * one launch has had started and that still run. */
 #define SF_IMPI_SPAWN_MAX 128
 #define SF_IMPI_SPAWNED_MAX 1024
+/* Seconds that children may take to leave their processors when their parents
+ * have disconnected from them and spawn others. */
+#define SF_IMPI_SPAWN_WAIT 10
 
 /* Worlds that meet by a port (impi/couple.h): callers that have not been let in
  * yet; open ports of a process; text of a refusal; processes of other worlds

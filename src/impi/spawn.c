@@ -13,6 +13,7 @@
 
 #define FORMAT 1
 #define OVERLAP 1u
+#define WAIT 2u
 
 /* ---- the request ---- */
 
@@ -27,7 +28,7 @@ void impi_spawn_encode(struct bytebuf *out, const struct impi_spawn *s)
         const struct impi_spawn_command *c = &s->commands[i];
 
         bytebuf_add32(out, c->maxprocs);
-        bytebuf_add32(out, c->overlap ? OVERLAP : 0);
+        bytebuf_add32(out, (c->overlap ? OVERLAP : 0) | (c->wait ? WAIT : 0));
         bytebuf_add_str(out, c->host);
         bytebuf_add_str(out, c->wdir);
         bytebuf_add_str(out, c->path);
@@ -39,10 +40,13 @@ void impi_spawn_encode(struct bytebuf *out, const struct impi_spawn *s)
 
 static bool get_command(struct be_reader *r, struct impi_spawn_command *c)
 {
+    uint32_t flags;
     bool good;
 
     c->maxprocs = be_get32(r);
-    c->overlap = be_get32(r) & OVERLAP;
+    flags = be_get32(r);
+    c->overlap = flags & OVERLAP;
+    c->wait = flags & WAIT;
     c->host = be_dup_str(r);
     c->wdir = be_dup_str(r);
     c->path = be_dup_str(r);
@@ -187,7 +191,8 @@ static char **taken(struct strings *s)
     return NULL;
 }
 
-/* --exact: what the others have not; --immediate: at once, or say why. */
+/* --exact: what the others have not; --immediate: at once, or within so many
+ * seconds, or say why. */
 static void add_options(struct strings *out, const struct impi_spawn *s,
                         const struct impi_spawn_command *c, uint32_t job)
 {
@@ -196,7 +201,10 @@ static void add_options(struct strings *out, const struct impi_spawn *s,
     add(out, "--exact");
     if (c->overlap)
         add(out, "--overlap");
-    add(out, "--immediate");
+    if (c->wait)
+        add(out, "--immediate=%d", SF_IMPI_SPAWN_WAIT);
+    else
+        add(out, "--immediate");
     add(out, "--input=none");
     add(out, "--export=ALL");
     add(out, "--ntasks=%u", c->maxprocs);

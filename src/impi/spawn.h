@@ -7,8 +7,8 @@
  * On the wire, big-endian, a str is a 16-bit length and that many bytes:
  *
  *   u32 format (1), u32 number, str port, str cwd, u32 commands, and of each
- *   u32 maxprocs, u32 flags (1: overlap), str host, str wdir, str path,
- *   u32 arguments, str argument *
+ *   u32 maxprocs, u32 flags (1: overlap, 2: wait), str host, str wdir,
+ *   str path, u32 arguments, str argument *
  */
 #ifndef SF_IMPI_SPAWN_H
 #define SF_IMPI_SPAWN_H
@@ -28,6 +28,7 @@
 struct impi_spawn_command {
     uint32_t maxprocs;
     bool overlap; /* may share processors with other steps */
+    bool wait;    /* for processors, SF_IMPI_SPAWN_WAIT */
     char *host;   /* info keys of MPI; "": not given */
     char *wdir;
     char *path;

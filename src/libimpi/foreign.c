@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "impi/hostaddr.h"
 #include "libimpi/conns.h"
@@ -12,6 +13,7 @@
 
 static struct couple *couples;
 static struct impi_comm *comms; /* with processes of other worlds */
+static int64_t children_until;  /* they may take to leave */
 
 /* ---- tables ---- */
 
@@ -190,9 +192,21 @@ static void drop_parted(void)
             continue;
         }
         *at = c->next;
+        if (c->children)
+            children_until = clock_ms() + SF_IMPI_SPAWN_WAIT * 1000;
         explicit_bzero(c, sizeof(*c));
         free(c);
     }
+}
+
+bool foreign_children_leave(void)
+{
+    bool leave;
+
+    be_lock();
+    leave = clock_ms() < children_until;
+    be_unlock();
+    return leave;
 }
 
 void foreign_part(void)

@@ -18,6 +18,7 @@ struct couple {
     uint8_t secret[IMPI_CHAN_SECRET_SIZE];
     bool acceptor;     /* we are; its connections win over the others' */
     bool share;        /* channels begin with an offer of shared memory */
+    bool children;     /* this world has had them started */
     uint32_t own;      /* own rank in the own group */
     uint32_t first, n; /* the others, as peers */
     unsigned comms;    /* communicators with some of them */
@@ -48,6 +49,10 @@ bool foreign_await(const struct impi_comm *c, int source);
 void foreign_hold(struct impi_comm *c);
 void foreign_release(struct impi_comm *c);
 void foreign_part(void);
+
+/* Children were parted from so lately (SF_IMPI_SPAWN_WAIT) that they may still
+ * have their processors. */
+bool foreign_children_leave(void);
 
 /* At MPI_Finalize. */
 void foreign_end(void);

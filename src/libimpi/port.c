@@ -874,6 +874,7 @@ static struct couple *take_in(struct meeting *m)
     struct couple like = {.number = m->told.number,
                           .acceptor = m->acceptor,
                           .share = m->told.share,
+                          .children = m->children != NULL,
                           .own = (uint32_t)m->rank};
     struct impi_side other;
     struct couple *c;

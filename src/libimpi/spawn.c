@@ -3,8 +3,9 @@
  * MPI_Comm_spawn, MPI_Comm_spawn_multiple and MPI_Comm_get_parent: the root
  * opens a port, has the server beside srun start a step (impi/spawn.h), and
  * waits for it as MPI_Comm_accept does.  The children connect to that port in
- * their MPI_Init.  Where there is no room the info key `soft` lets it ask for
- * fewer.  doc/impi-processes.md.
+ * their MPI_Init.  Children that were there before and have just been parted
+ * from are given time to leave.  Where there is no room the info key `soft`
+ * lets it ask for fewer.  doc/impi-processes.md.
  */
 #define _GNU_SOURCE
 #include "libimpi/spawn.h"
@@ -17,6 +18,7 @@
 #include "base/bytebuf.h"
 #include "impi/spawn.h"
 #include "libimpi/failed.h"
+#include "libimpi/foreign.h"
 #include "libimpi/port.h"
 #include "libimpi/state.h"
 
@@ -91,6 +93,7 @@ static int fill_command(struct spawning *s, int i, struct errbuf *err)
     overlap = value_of(info, KEY_OVERLAP);
     c->overlap = overlap && is_yes(overlap);
     free(overlap);
+    c->wait = foreign_children_leave();
     if (!c->host || !c->wdir || !c->path ||
         fill_argv(c, s->commands[i], argv) < 0)
         return errprintf(err, "no memory");

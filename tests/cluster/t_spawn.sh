@@ -66,6 +66,33 @@ case_from_self_and_twice() {
     assert_nothing_left
 }
 
+# True: the second one is given time, or it has failed.
+second_waits() {
+    pgrep -f -- "--immediate=[0-9]+ .* $WORK/spawn" >/dev/null ||
+        grep -q "Unable to create step" "$case_tmp/bg.err"
+}
+
+# Twelve processors: the second ten find the first ten still there, which have
+# said goodbye.
+case_children_that_leave_make_room() {
+    local parents
+
+    rm -f "$WORK/leave"
+    start_as_user salloc -Q -N3 --ntasks-per-node=4 "$WORK/in_job" \
+        srun --mpi=impi -N1 -n2 --exact "$M" lingers "$O" 10
+    parents=$!
+    wait_for 60 second_waits
+    run_as_user touch "$WORK/leave"
+    code=0
+    wait "$parents" || code=$?
+    out=$(cat "$case_tmp/bg.out") err=$(cat "$case_tmp/bg.err")
+    assert_code 0
+    assert_output '^PASS spawn$' 1
+    assert_output '^PASS child$' 2
+    assert_output '^child [0-9]+ of 10 on ' 20
+    assert_nothing_left
+}
+
 case_several_commands_are_one_world() {
     in_job srun --mpi=impi -N1 -n2 --exact "$M" world "$M" 1 "$O" 2
     spawned 3

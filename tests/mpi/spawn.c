@@ -6,10 +6,11 @@
  *
  * N children, of which M come where the info key `soft` lets it be fewer. WHAT:
  * world (from MPI_COMM_WORLD), self (rank 0, from MPI_COMM_SELF), half (the
- * processes of this library, where the world has several), twice, fails (the
- * error is MPI_ERR_SPAWN, and the world goes on), dies (the children's world
- * ends with code 7 after it has met this one).  The children are called with
- * "child WHAT".
+ * processes of this library, where the world has several), twice, lingers
+ * (twice, and no child ends before there is a file "leave"), fails (the error
+ * is MPI_ERR_SPAWN, and the world goes on), dies (the children's world ends
+ * with code 7 after it has met this one).  The children are called with "child
+ * WHAT".
  */
 #include <limits.h>
 #include <unistd.h>
@@ -76,6 +77,8 @@ static int child(const char *what)
     MPI_Comm_disconnect(&parent);
     MPI_Comm_get_parent(&again);
     CHECK(again == MPI_COMM_NULL);
+    while (strcmp(what, "lingers") == 0 && access("leave", F_OK) < 0)
+        usleep(10000);
     return end("child");
 }
 
@@ -207,8 +210,9 @@ int main(int argc, char **argv)
         fails();
     else if (strcmp(what, "dies") == 0)
         dies();
-    for (int i = 0; strcmp(what, "twice") == 0 && i < 2; i++)
-        meet(MPI_COMM_WORLD, 0);
+    else if (strcmp(what, "twice") == 0 || strcmp(what, "lingers") == 0)
+        for (int i = 0; i < 2; i++)
+            meet(MPI_COMM_WORLD, 0);
     MPI_Info_free(&infos[0]);
     return end("spawn");
 }

@@ -26,6 +26,7 @@ static struct impi_spawn_command commands[] = {
      .argv = words_a},
     {.maxprocs = 1,
      .overlap = true,
+     .wait = true,
      .host = "",
      .wdir = "",
      .path = "",
@@ -61,6 +62,8 @@ static void requests_go_both_ways(void **state)
     assert_int_equal(s.commands[0].maxprocs, 3);
     assert_false(s.commands[0].overlap);
     assert_true(s.commands[1].overlap);
+    assert_false(s.commands[0].wait);
+    assert_true(s.commands[1].wait);
     assert_string_equal(s.commands[0].argv[2], "a b");
     assert_string_equal(s.commands[0].path, "/p:/q");
     impi_spawn_free(&s);
@@ -94,16 +97,32 @@ static void broken_requests_are_refused(void **state)
 
 static void srun_gets_a_component_for_each_command(void **state)
 {
-    static const char *const expected[] = {
-        "srun",         "--jobid=42",  "--mpi=impi",
-        "--exact",      "--immediate", "--input=none",
-        "--export=ALL", "--ntasks=3",  "--nodelist=n1",
-        "--chdir=/w",   "--",          "ocean",
-        "-x",           "a b",         ":",
-        "--jobid=42",   "--mpi=impi",  "--exact",
-        "--overlap",    "--immediate", "--input=none",
-        "--export=ALL", "--ntasks=1",  "--chdir=/home/u",
-        "--",           "/bin/air"};
+    static const char *const expected[] = {"srun",
+                                           "--jobid=42",
+                                           "--mpi=impi",
+                                           "--exact",
+                                           "--immediate",
+                                           "--input=none",
+                                           "--export=ALL",
+                                           "--ntasks=3",
+                                           "--nodelist=n1",
+                                           "--chdir=/w",
+                                           "--",
+                                           "ocean",
+                                           "-x",
+                                           "a b",
+                                           ":",
+                                           "--jobid=42",
+                                           "--mpi=impi",
+                                           "--exact",
+                                           "--overlap",
+                                           "--immediate=10",
+                                           "--input=none",
+                                           "--export=ALL",
+                                           "--ntasks=1",
+                                           "--chdir=/home/u",
+                                           "--",
+                                           "/bin/air"};
     struct errbuf err;
     char **argv = impi_spawn_argv(&both, 42, &err);
     size_t n = sizeof(expected) / sizeof(expected[0]);
