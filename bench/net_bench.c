@@ -17,6 +17,8 @@
  *                                     of one host's with its alternatives
  *     net_bench lose NET              CPU seconds of the repair when a cable is
  *                                     lost above a leaf, above a pod, and so on
+ *     net_bench mend NET SEED         CPU seconds of the repair when that one
+ *                                     cable is lost, or "refused"
  *     net_bench repair NET            CPU seconds, hosts to be told, routes
  *                                     changed when that uplink is lost; peers
  *                                     that a host loads again, mean of some
@@ -269,6 +271,26 @@ static uint32_t users(const struct net *net, const struct net_routes *r,
     return n;
 }
 
+static int cmd_mend(char **argv)
+{
+    struct net *net = build(argv[0]);
+    struct net_routes *r = route(net, "auto", NET_ROUTE_MAX);
+    struct errbuf err;
+    uint32_t port, peer;
+    double t;
+    int rc;
+
+    lose_cable(net, strtoull(argv[1], NULL, 10), &port, &peer);
+    t = clock_cpu_s();
+    rc = net_routes_repair(r, &port, &peer, 1, NULL, &err);
+    t = clock_cpu_s() - t;
+    if (rc < 0)
+        printf("refused\n");
+    else
+        printf("%.6f\n", t);
+    return 0;
+}
+
 /* The cable at a port is lost: processor time of the repair. */
 static double repair(struct net *net, struct net_routes *r, uint32_t port,
                      struct net_repair *what)
@@ -429,7 +451,7 @@ int main(int argc, char **argv)
                  {"lft", 2, cmd_lft},       {"routes", 2, cmd_routes},
                  {"proved", 2, cmd_proved}, {"repair", 1, cmd_repair},
                  {"bound", 1, cmd_bound},   {"direct", 1, cmd_direct},
-                 {"lose", 1, cmd_lose}};
+                 {"lose", 1, cmd_lose},     {"mend", 2, cmd_mend}};
 
     for (size_t i = 0; argc > 1 && i < sizeof(verbs) / sizeof(*verbs); i++)
         if (strcmp(argv[1], verbs[i].name) == 0 && argc == verbs[i].args + 2)

@@ -185,6 +185,28 @@ static bool is_crowded(const struct net_routes *r, const struct net_patch *p)
     return p && p->n * sizeof(p->at[0]) >= r->nx;
 }
 
+bool net_tree_note(struct net_routes *r, uint32_t leaf, unsigned column,
+                   uint32_t x, uint8_t was)
+{
+    struct net_turned_places *t = r->turned;
+
+    if (!t)
+        return true;
+    if (t->n == t->room) {
+        uint32_t room = t->room ? 2 * t->room : 4096;
+        struct net_turned *more = realloc(t->at, room * sizeof(*more));
+
+        if (!more)
+            return false;
+        t->at = more;
+        t->room = room;
+    }
+    t->at[t->n] = (struct net_turned){
+        .tree = (uint64_t)leaf * r->columns + column, x, t->n, was};
+    t->n++;
+    return true;
+}
+
 bool net_tree_set(struct net_routes *r, uint32_t leaf, unsigned column,
                   uint32_t x, uint8_t ordinal)
 {
@@ -192,6 +214,8 @@ bool net_tree_set(struct net_routes *r, uint32_t leaf, unsigned column,
     struct net_patch *p = r->patches[tree];
     uint32_t i;
 
+    if (!net_tree_note(r, leaf, column, x, net_tree_step(r, leaf, column, x)))
+        return false;
     if (is_crowded(r, p) && net_tree_own(r, leaf, column, NULL) < 0)
         return false;
     if (r->rows[tree]) {

@@ -410,6 +410,45 @@ int net_turns_deadlock(const struct net_routes *r, struct errbuf *err)
     return check(r, net_cdg_add_turns, NET_NONE, err);
 }
 
+/* Does a way of the tree that comes down to x go up from there? */
+static bool rises_again(const struct net_routes *r, uint32_t leaf,
+                        unsigned column, uint32_t x)
+{
+    const struct net_edge *on = edge_from(r, leaf, column, x);
+
+    for (uint32_t k = r->first[x]; on && on->up && k < r->first[x + 1]; k++) {
+        const struct net_edge *back = &r->edges[k], *e;
+
+        e = back->up ? edge_from(r, leaf, column, back->to) : NULL;
+        if (e && e->to == x && e->port == back->peer)
+            return true;
+    }
+    return false;
+}
+
+int net_turned_deadlock(const struct net_routes *r, const struct net_turned *at,
+                        uint32_t n, struct errbuf *err)
+{
+    char name[64];
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t leaf = (uint32_t)(at[i].tree / r->columns), x = at[i].x;
+        unsigned column = (unsigned)(at[i].tree % r->columns);
+        const struct net_edge *e = edge_from(r, leaf, column, x);
+
+        if (!e || (!rises_again(r, leaf, column, x) &&
+                   (e->up || !rises_again(r, leaf, column, e->to))))
+            continue;
+        name_port(r->net, net_edge_port(r, x, e), name, sizeof(name));
+        errprintf(err,
+                  "routes can deadlock: a way over%s goes up after it "
+                  "went down",
+                  name);
+        return 1;
+    }
+    return 0;
+}
+
 int net_routes_host_deadlock(const struct net_routes *r, uint32_t host,
                              struct errbuf *err)
 {

@@ -37,6 +37,14 @@ int net_cdg_check(const struct net_cdg *cdg, struct errbuf *err);
 int net_routes_deadlock(const struct net_routes *r, struct errbuf *err);
 int net_turns_deadlock(const struct net_routes *r, struct errbuf *err);
 
+/* Some places of trees were turned, the ups and downs are as before, and all
+ * that may follow along these has no cycle: is what comes by these places, and
+ * goes on from them, among that?  0: it is, and so all routes are free of
+ * deadlock if they were.  1 and *err: a way goes up after it went down. */
+struct net_turned;
+int net_turned_deadlock(const struct net_routes *r, const struct net_turned *at,
+                        uint32_t n, struct errbuf *err);
+
 /* All routes of one host, alternatives too, with whatever other hosts compute
  * for themselves along the same ups and downs: no set of turns up and down
  * makes a cycle, and no route of this host has another turn.  As

@@ -208,18 +208,16 @@ struct place {
 
 struct mend {
     struct net_routes *r;
-    struct net_hurt *hurt;
+    uint8_t *whole;             /* per tree: not to be done place by place */
     struct turns up;            /* of crossbars above the cable */
     struct turns before, after; /* of all, towards leaves below the cable */
     uint32_t low, high;         /* ends of the cable */
     unsigned ordinal_up, ordinal_down;
     struct place *open;
     size_t nopen, room;
-    uint32_t *source; /* x whose way in a tree passes through open places */
-    uint32_t nsource;
-    uint32_t *seen, *opened; /* per x: equal to `round` if so in this tree */
-    uint32_t round;
-    bool failed; /* out of memory */
+    struct net_upstream from; /* x whose way passes through open places */
+    uint32_t *opened; /* per x: equal to from.round if open in this tree */
+    bool failed;      /* out of memory */
 };
 
 static void open_place(struct mend *m, uint32_t leaf, unsigned column,
@@ -243,7 +241,7 @@ static void open_place(struct mend *m, uint32_t leaf, unsigned column,
 /* Leave all trees of a leaf to be repaired as a whole. */
 static void leave_to_others(struct mend *m, uint32_t leaf)
 {
-    memset(m->hurt->tree + (size_t)leaf * m->r->columns, 1, m->r->columns);
+    memset(m->whole + (size_t)leaf * m->r->columns, 1, m->r->columns);
 }
 
 static bool is_below(const struct net_routes *r, const uint64_t *below,
@@ -319,7 +317,7 @@ static void open_changed(struct mend *m, uint32_t x, unsigned w)
 
         if (r->leaf_of[r->xnode[x]] != NET_NONE)
             leave_to_others(m, leaf);
-        else if (!m->hurt->tree[(size_t)leaf * r->columns])
+        else if (!m->whole[(size_t)leaf * r->columns])
             open_around(m, leaf, x);
     }
 }
@@ -356,40 +354,18 @@ static const struct net_edge *edge_of(const struct mend *m,
     return step == NET_NO_EDGE ? NULL : net_edge_at(m->r, x, step);
 }
 
-static void come_by(struct mend *m, uint32_t x)
-{
-    if (m->seen[x] == m->round)
-        return;
-    m->seen[x] = m->round;
-    m->source[m->nsource++] = x;
-}
-
 /* Find every crossbar whose way passes through an open place. */
 static void find_sources(struct mend *m, const struct tree *t,
                          const struct place *open, size_t n)
 {
     const struct net_routes *r = m->r;
 
-    m->nsource = 0;
-    m->round++;
+    net_upstream_begin(&m->from);
     for (size_t i = 0; i < n; i++) {
-        m->opened[r->order[open[i].rank]] = m->round;
-        come_by(m, r->order[open[i].rank]);
+        m->opened[r->order[open[i].rank]] = m->from.round;
+        net_upstream_add(&m->from, r->order[open[i].rank]);
     }
-    for (uint32_t i = 0; i < m->nsource; i++) {
-        uint32_t x = m->source[i];
-
-        for (uint32_t k = r->first[x]; k < r->first[x + 1]; k++) {
-            uint32_t w = r->edges[k].to;
-            const struct net_edge *e;
-
-            if (m->seen[w] == m->round)
-                continue;
-            e = edge_of(m, t, w);
-            if (e && e->port == r->edges[k].peer && e->to == x)
-                come_by(m, w);
-        }
-    }
+    net_upstream_find(&m->from, r, t->leaf, t->column);
 }
 
 /* Routes to this tree's hosts that begin at x. */
@@ -491,22 +467,6 @@ static int higher_first(const void *va, const void *vb, void *arg)
     return rank[*a] > rank[*b] ? -1 : rank[*a] < rank[*b];
 }
 
-static void count(struct mend *m, const struct tree *t)
-{
-    const struct net_routes *r = m->r;
-
-    m->hurt->what->trees++;
-    for (uint32_t i = 0; i < m->nsource; i++) {
-        uint32_t x = m->source[i], leaf = r->leaf_of[r->xnode[x]];
-
-        if (!hosts_at(m, t, x))
-            continue;
-        m->hurt->leaf_hit[leaf] = 1;
-        m->hurt->what->routes +=
-            r->ncolumn[(size_t)t->leaf * r->columns + t->column];
-    }
-}
-
 /* Downwards the lower crossbars are decided first, upwards the higher ones; the
  * leaves come last. */
 static void mend_tree(struct mend *m, const struct tree *t,
@@ -515,16 +475,15 @@ static void mend_tree(struct mend *m, const struct tree *t,
     struct net_routes *r = m->r;
 
     find_sources(m, t, open, n);
-    count(m, t);
-    for (uint32_t i = 0; i < m->nsource; i++)
-        add_load(m, t, m->source[i], -hosts_at(m, t, m->source[i]));
+    for (uint32_t i = 0; i < m->from.n; i++)
+        add_load(m, t, m->from.x[i], -hosts_at(m, t, m->from.x[i]));
     for (size_t i = 0; i < n; i++)
         close_place(m, t, r->order[open[i].rank], true);
-    qsort_r(m->source, m->nsource, sizeof(*m->source), higher_first, r);
-    for (uint32_t i = 0; i < m->nsource; i++) {
-        uint32_t x = m->source[i];
+    qsort_r(m->from.x, m->from.n, sizeof(*m->from.x), higher_first, r);
+    for (uint32_t i = 0; i < m->from.n; i++) {
+        uint32_t x = m->from.x[i];
 
-        if (m->opened[x] == m->round)
+        if (m->opened[x] == m->from.round)
             close_place(m, t, x, false);
         add_load(m, t, x, hosts_at(m, t, x));
     }
@@ -566,7 +525,7 @@ static void mend_trees(struct mend *m)
             is_below(r, r->clos.below, m->low, t.leaf) ? &m->after : &m->up;
         for (n = 1; i + n < m->nopen && m->open[i + n].tree == tree;)
             n++;
-        if (!m->hurt->tree[tree])
+        if (!m->whole[tree])
             mend_tree(m, &t, m->open + i, n);
     }
 }
@@ -590,16 +549,14 @@ static bool begin(struct mend *m)
     struct net_routes *r = m->r;
 
     if (!find_live(r) || !turns_new(&m->up, r, false) ||
-        !turns_new(&m->before, r, true) || !turns_new(&m->after, r, true))
+        !turns_new(&m->before, r, true) || !turns_new(&m->after, r, true) ||
+        !net_upstream_new(&m->from, r))
         return false;
-    m->source = malloc((r->nx + 1) * sizeof(*m->source));
-    m->seen = calloc(r->nx + 1, sizeof(*m->seen));
     m->opened = calloc(r->nx + 1, sizeof(*m->opened));
     limit_words(&m->before, m->low);
     limit_words(&m->after, m->low);
     turns_mark_above(&m->up, m->low);
-    return m->source && m->seen && m->opened &&
-           turns_find(&m->before, r->clos.live);
+    return m->opened && turns_find(&m->before, r->clos.live);
 }
 
 static void end(struct mend *m)
@@ -608,8 +565,7 @@ static void end(struct mend *m)
     turns_free(&m->before);
     turns_free(&m->after);
     free(m->open);
-    free(m->source);
-    free(m->seen);
+    net_upstream_free(&m->from);
     free(m->opened);
 }
 
@@ -630,9 +586,9 @@ static bool lose(struct mend *m, struct net_edge *up, struct net_edge *down)
 }
 
 bool net_mend_cable(struct net_routes *r, uint32_t a, uint32_t b,
-                    struct net_hurt *hurt)
+                    uint8_t *whole)
 {
-    struct mend m = {.r = r, .hurt = hurt};
+    struct mend m = {.r = r, .whole = whole};
     uint32_t xa = r->xindex[r->net->ports[a].node];
     uint32_t xb = r->xindex[r->net->ports[b].node];
     bool up = r->rank[xb] > r->rank[xa], ok;

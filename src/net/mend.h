@@ -6,18 +6,11 @@
 
 #include "net/route.h"
 
-/* What a repair has touched. */
-struct net_hurt {
-    uint8_t *tree;     /* per tree: to be mended as a whole */
-    uint8_t *leaf_hit; /* per leaf: a route from it changed */
-    struct net_repair *what;
-};
-
 /* The cable between two global ports, of two crossbars, is gone: mark its edges
- * dead and turn the places of trees that used it.  What cannot be done place
- * by place is marked in hurt->tree.  Trees that are marked there already are
- * left alone.  False: out of memory. */
+ * dead and turn the places of trees that used it.  Trees that cannot be done
+ * place by place are marked in whole[]; those that are marked there already
+ * are left alone.  False: out of memory. */
 bool net_mend_cable(struct net_routes *r, uint32_t a, uint32_t b,
-                    struct net_hurt *hurt);
+                    uint8_t *whole);
 
 #endif

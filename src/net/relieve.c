@@ -20,8 +20,6 @@
 
 /* ---- what whole trees put on their cables ------------------------------ */
 
-/* What whole trees put on their cables, and what they were before a repair. */
-
 static void pass_on(struct net_routes *r, const uint8_t *next, uint32_t x,
                     bool up)
 {
@@ -60,18 +58,6 @@ void net_tree_load(struct net_routes *r, uint32_t leaf, unsigned column,
         if (e)
             r->load[net_edge_port(r, x, e)] += (uint32_t)sign * r->passing[x];
     }
-}
-
-bool net_tree_save(struct net_routes *r, uint32_t leaf, unsigned column)
-{
-    size_t t = (size_t)leaf * r->columns + column;
-
-    if (!r->saved || r->saved[t])
-        return true;
-    r->saved[t] = malloc(r->nx + 1);
-    if (r->saved[t])
-        memcpy(r->saved[t], net_tree(r, leaf, column), r->nx);
-    return r->saved[t] != NULL;
 }
 
 /* ---- how evenly routes lie --------------------------------------------- */
@@ -227,34 +213,48 @@ int net_routes_balance(const struct net_routes *r, struct net_balance *b)
 /* Steps aside, and from which share above the bound they are tried. */
 #define ASIDE_MAX 64
 #define ASIDE_ABOVE 1.05
-/* Places of trees that are looked at in one run: a second or two. */
+/* Edges that are looked at in one run: a second or two. */
 #define BUDGET_MAX 100000000
 
 struct relief {
     struct net_routes *r;
-    struct errbuf *err;
     uint32_t target; /* no cable at or below this is looked at */
     uint32_t fair;   /* no step aside at or below this */
     unsigned aside;  /* steps aside so far */
     bool step_aside; /* the next may be one */
-    uint64_t budget; /* places that may still be looked at */
+    uint64_t budget; /* edges that may still be looked at */
     uint8_t *stuck;  /* per global port: no way was found */
-    uint8_t *over;   /* per x: its way goes over the cable */
-    uint32_t leaf;   /* whose distances are there */
-    uint32_t cable;  /* global port that is to be relieved */
-    uint32_t x;      /* where it begins */
+    uint32_t leaf;   /* of the tree */
+    unsigned column;
+    struct net_upstream over;  /* x whose way in the tree goes over the cable */
+    struct net_upstream moved; /* x whose way is being turned */
+    uint8_t *off;              /* per x in `over`: its way does no longer */
+    uint32_t *ranks;           /* of those in `over`, in ascending order */
+    uint32_t cable;            /* global port that is to be relieved */
+    uint32_t x;                /* where it begins */
     unsigned ordinal;
 };
 
+static const struct net_edge *edge_from(const struct relief *f, uint32_t x)
+{
+    unsigned step = net_tree_step(f->r, f->leaf, f->column, x);
+
+    return step == NET_NO_EDGE ? NULL : net_edge_at(f->r, x, step);
+}
+
+static bool goes_over(const struct relief *f, uint32_t x)
+{
+    return f->over.seen[x] == f->over.round && !f->off[x];
+}
+
 /* Most loaded cable from x on. */
-static uint32_t worst_on(const struct net_routes *r, const uint8_t *next,
-                         uint32_t x)
+static uint32_t worst_on(const struct relief *f, uint32_t x)
 {
     const struct net_edge *e;
     uint32_t worst = 0;
 
-    while ((e = net_tree_edge(r, next, x))) {
-        uint32_t load = r->load[net_edge_port(r, x, e)];
+    while ((e = edge_from(f, x))) {
+        uint32_t load = f->r->load[net_edge_port(f->r, x, e)];
 
         if (load > worst)
             worst = load;
@@ -263,56 +263,67 @@ static uint32_t worst_on(const struct net_routes *r, const uint8_t *next,
     return worst;
 }
 
-static void add_on(struct net_routes *r, const uint8_t *next, uint32_t x,
-                   uint32_t hosts)
+static void add_on(struct relief *f, uint32_t x, uint32_t hosts)
 {
     const struct net_edge *e;
 
-    while ((e = net_tree_edge(r, next, x))) {
-        r->load[net_edge_port(r, x, e)] += hosts;
+    while ((e = edge_from(f, x))) {
+        f->r->load[net_edge_port(f->r, x, e)] += hosts;
         x = e->to;
     }
 }
 
-static void mark(struct relief *f, const uint8_t *next, uint32_t x, bool up)
+static int by_value(const void *va, const void *vb)
 {
-    const struct net_edge *e = net_tree_edge(f->r, next, x);
+    const uint32_t *a = va, *b = vb;
 
-    if ((e && e->up) != up)
-        return;
-    f->over[x] = e && ((x == f->x && next[x] == f->ordinal) || f->over[e->to]);
+    return *a < *b ? -1 : *a > *b;
 }
 
-/* Downwards what the lower ones do is known first, upwards the higher ones. */
-static void mark_all(struct relief *f, const uint8_t *next)
+/* Who goes over the cable in this tree, and how many hosts with each. */
+static void find_over(struct relief *f)
 {
-    const struct net_routes *r = f->r;
+    struct net_routes *r = f->r;
+    unsigned hosts = r->ncolumn[(size_t)f->leaf * r->columns + f->column];
 
-    for (uint32_t i = 0; i < r->nx; i++)
-        mark(f, next, r->order[i], false);
-    for (uint32_t i = r->nx; i-- > 0;)
-        mark(f, next, r->order[i], true);
+    net_upstream_begin(&f->over);
+    net_upstream_add(&f->over, f->x);
+    net_upstream_find(&f->over, r, f->leaf, f->column);
+    for (uint32_t i = 0; i < f->over.n; i++) {
+        uint32_t x = f->over.x[i], leaf = r->leaf_of[r->xnode[x]];
+        uint64_t looks = r->first[x + 1] - r->first[x];
+
+        f->budget -= looks < f->budget ? looks : f->budget;
+        f->off[x] = 0;
+        f->ranks[i] = r->rank[x];
+        r->passing[x] = leaf == NET_NONE ? 0 : r->weight[leaf] * hosts;
+    }
+    for (uint32_t i = f->over.n; i-- > 1;) {
+        uint32_t x = f->over.x[i];
+
+        r->passing[edge_from(f, x)->to] += r->passing[x];
+    }
 }
 
 /* The least loaded other way from x, with what goes there now taken off its old
  * one. */
-static unsigned other_way(const struct relief *f, const uint8_t *next,
-                          uint32_t x, uint32_t *worst)
+static unsigned other_way(const struct relief *f, uint32_t x, uint32_t *worst)
 {
     const struct net_routes *r = f->r;
     unsigned n = r->first[x + 1] - r->first[x], best = NET_NO_EDGE;
+    unsigned step = net_tree_step(r, f->leaf, f->column, x);
 
     for (unsigned k = 0; k < n; k++) {
         unsigned i = (k + x + f->aside) % n;
         const struct net_edge *e = net_edge_at(r, x, i);
         uint32_t load, on;
 
-        if (i == next[x] || !net_edge_shortest(r, x, e) || f->over[e->to])
+        if (i == step || !net_edge_shortest(r, x, e) || goes_over(f, e->to))
             continue;
         load = r->load[net_edge_port(r, x, e)];
         if (load >= *worst)
             continue;
-        on = worst_on(r, next, e->to);
+        on = worst_on(f, e->to);
         if (on > load)
             load = on;
         if (load < *worst) {
@@ -323,58 +334,79 @@ static unsigned other_way(const struct relief *f, const uint8_t *next,
     return best;
 }
 
-/* Turn one place if that helps.  True if it did. */
-static bool turn(struct relief *f, uint8_t *next, uint32_t x)
+/* x leads elsewhere from now on, and with it those that come by x. */
+static bool move(struct relief *f, uint32_t x, unsigned way, uint32_t hosts)
+{
+    struct net_routes *r = f->r;
+
+    net_upstream_begin(&f->moved);
+    net_upstream_add(&f->moved, x);
+    net_upstream_find(&f->moved, r, f->leaf, f->column);
+    for (uint32_t i = 0; i < f->moved.n; i++)
+        f->off[f->moved.x[i]] = 1;
+    for (uint32_t at = x; at != f->x;) {
+        at = edge_from(f, at)->to;
+        r->passing[at] -= hosts;
+    }
+    return net_tree_set(r, f->leaf, f->column, x, (uint8_t)way);
+}
+
+/* Turn one place if that helps.  1: it did; -1: out of memory. */
+static int turn(struct relief *f, uint32_t x)
 {
     struct net_routes *r = f->r;
     uint32_t hosts = r->passing[x], load = r->load[f->cable], worst;
     unsigned way;
+    bool ok = true;
 
-    if (!hosts || !f->over[x] || hosts > load)
-        return false;
-    add_on(r, next, x, -hosts);
+    if (!hosts || f->off[x] || hosts > load)
+        return 0;
+    add_on(f, x, -hosts);
     worst = load - hosts + f->step_aside; /* others must stay below that */
-    way = other_way(f, next, x, &worst);
+    way = other_way(f, x, &worst);
     if (way != NET_NO_EDGE)
-        next[x] = (uint8_t)way;
-    add_on(r, next, x, hosts);
-    return way != NET_NO_EDGE;
+        ok = move(f, x, way, hosts);
+    add_on(f, x, hosts);
+    return !ok ? -1 : way != NET_NO_EDGE;
 }
 
-static bool turn_one(struct relief *f, uint8_t *next)
+/* Each place once, in the order of the ranks from the step aside on.  As
+ * turn(), of any of them. */
+static int turn_each(struct relief *f)
 {
     const struct net_routes *r = f->r;
+    uint32_t n = f->over.n, from = 0;
+    int any = 0;
 
-    for (uint32_t i = 0; i < r->nx; i++)
-        if (turn(f, next, r->order[(i + f->aside) % r->nx]))
-            return true;
-    return false;
+    while (from < n && f->ranks[from] < f->aside % r->nx)
+        from++;
+    for (uint32_t i = 0; i < n && r->load[f->cable] > f->target; i++) {
+        int rc = turn(f, r->order[f->ranks[(from + i) % n]]);
+
+        if (rc < 0 || (rc > 0 && f->step_aside))
+            return rc;
+        any |= rc;
+    }
+    return any;
 }
 
 /* One tree over the cable.  False: out of memory. */
 static bool relieve_tree(struct relief *f, uint32_t leaf, unsigned column)
 {
     struct net_routes *r = f->r;
-    uint8_t *next;
+    int rc;
 
-    if (net_tree_own(r, leaf, column, f->err) < 0 ||
-        !net_tree_save(r, leaf, column))
-        return false;
-    next = net_tree(r, leaf, column);
-    if (f->leaf != leaf)
-        net_distances(r, leaf);
     f->leaf = leaf;
-    do {
-        if (f->budget < r->nx) {
-            f->budget = 0;
-            return true;
-        }
-        f->budget -= r->nx;
-        net_tree_flow(r, leaf, column);
-        mark_all(f, next);
-    } while (r->load[f->cable] > f->target && turn_one(f, next) &&
-             !f->step_aside);
-    return true;
+    f->column = column;
+    find_over(f);
+    if (!r->passing[f->x] || !f->budget)
+        return true;
+    qsort(f->ranks, f->over.n, sizeof(*f->ranks), by_value);
+    if (r->there != leaf)
+        net_distances(r, leaf);
+    while ((rc = turn_each(f)) > 0 && !f->step_aside && f->budget)
+        f->budget -= f->over.n < f->budget ? f->over.n : f->budget;
+    return rc >= 0;
 }
 
 static bool relieve_cable(struct relief *f)
@@ -465,7 +497,7 @@ static uint32_t grain(const struct net_routes *r)
 
 int net_relieve(struct net_routes *r, struct errbuf *err)
 {
-    struct relief f = {.r = r, .err = err, .leaf = NET_NONE};
+    struct relief f = {.r = r};
     double ideal = net_ideal_load(r->net);
     uint32_t g = grain(r);
     bool ok;
@@ -476,9 +508,14 @@ int net_relieve(struct net_routes *r, struct errbuf *err)
     if (f.budget > BUDGET_MAX)
         f.budget = BUDGET_MAX;
     f.stuck = calloc(r->net->nports + 1, 1);
-    f.over = calloc(r->nx + 1, 1);
-    ok = f.stuck && f.over && run(&f);
+    f.off = calloc(r->nx + 1, 1);
+    f.ranks = malloc((r->nx + 1) * sizeof(*f.ranks));
+    ok = net_upstream_new(&f.over, r) && net_upstream_new(&f.moved, r) &&
+         f.stuck && f.off && f.ranks && run(&f);
+    net_upstream_free(&f.over);
+    net_upstream_free(&f.moved);
     free(f.stuck);
-    free(f.over);
+    free(f.off);
+    free(f.ranks);
     return ok ? 0 : errprintf(err, "out of memory for the routes");
 }

@@ -12,8 +12,6 @@
 
 /* ---- do the routes of two hosts go together? --------------------------- */
 
-/* Do the routes of two hosts go together? See route_impl.h and route.h. */
-
 /* Live edges are the new ones, in their order. */
 static bool same_ups(const struct net_routes *r, const struct net_routes *now)
 {
@@ -51,13 +49,47 @@ static bool orient(const struct net_routes *r, struct net_routes *now)
     return clos || net_orient_tree(now);
 }
 
-static bool net_routes_agree(const struct net_routes *r)
+bool net_routes_agree(const struct net_routes *r)
 {
     struct net_routes *now = net_routes_bare(r->net);
     bool same = now && orient(r, now) && same_ups(r, now);
 
     net_routes_free(now);
     return same;
+}
+
+/* Does x still have a cable downwards, so that its distance to the leaves is
+ * what it was? */
+static bool has_below(const struct net_routes *r, uint32_t x)
+{
+    for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++)
+        if (!r->edges[e].up && !r->edges[e].dead)
+            return true;
+    return false;
+}
+
+/* The lost cables of a Clos leave every level what it is where each crossbar
+ * above a leaf keeps a cable downwards; then ranks and directions are the same.
+ * Slots: a lost cable can make one class of crossbars two, at each level, and
+ * the number of parallel cables can only fall. */
+bool net_routes_surely_agree(const struct net_routes *r)
+{
+    unsigned lost = 0;
+
+    if (!r->is_clos || r->host_lost)
+        return false;
+    for (uint32_t x = 0; x < r->nx; x++)
+        for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
+            if (!r->edges[e].dead || r->edges[e].up)
+                continue;
+            lost++;
+            if (!r->clos.level[x] || !has_below(r, x))
+                return false;
+        }
+    for (unsigned l = 1; l < r->clos.levels; l++)
+        if (r->clos.digits[l] + lost * r->clos.parallel[l] > NET_SLOTS_MAX)
+            return false;
+    return true;
 }
 
 /* Of one port, so that a set of them has a number that its order is not in. */
@@ -86,9 +118,11 @@ uint16_t net_routes_ups(const struct net_routes *r)
 
 struct repair {
     struct net_routes *r;
-    uint32_t leaf; /* whose distances are there; NET_NONE: nobody's */
-    struct net_hurt hurt;
-    uint8_t *changed; /* per x: its way is another */
+    uint32_t leaf;     /* whose distances are there; NET_NONE: nobody's */
+    uint8_t *whole;    /* per tree: to be mended as a whole */
+    uint8_t *leaf_hit; /* per leaf: a route from it changed */
+    struct net_turned_places turned;
+    struct net_upstream from; /* x whose way is another in a tree */
     struct net_repair what;
 };
 
@@ -123,6 +157,7 @@ static int forget_host(struct repair *rep, uint32_t host, struct errbuf *err)
         }
     r->weight[leaf]--;
     r->leaf_of[host] = NET_NONE;
+    r->host_lost = true;
     rep->what.hosts++;
     return 0;
 }
@@ -143,7 +178,7 @@ static int kill_cable(struct repair *rep, uint32_t a, uint32_t b,
                       struct errbuf *err)
 {
     if (rep->r->rows)
-        return net_mend_cable(rep->r, a, b, &rep->hurt)
+        return net_mend_cable(rep->r, a, b, rep->whole)
                    ? 0
                    : errprintf(err, "out of memory for the repair");
     kill_edge(rep, a);
@@ -168,41 +203,37 @@ static int lose_cable(struct repair *rep, uint32_t a, uint32_t b,
 
 /* ---- trees -------------------------------------------------------------- */
 
-/* Is the way from x another than in the old tree?  Known of the crossbars it
- * leads to. */
-static void differ(struct repair *rep, const uint8_t *now, const uint8_t *old,
-                   uint32_t x)
+/* Note where a tree leads elsewhere than the old one. */
+static bool note_turned(struct net_routes *r, uint32_t leaf, unsigned column,
+                        const uint8_t *old)
 {
-    const struct net_edge *e = net_tree_edge(rep->r, now, x);
+    const uint8_t *now = net_tree(r, leaf, column);
 
-    rep->changed[x] = now[x] != old[x] || (e && rep->changed[e->to]);
+    for (uint32_t x = 0; x < r->nx; x++)
+        if (now[x] != old[x] && !net_tree_note(r, leaf, column, x, old[x]))
+            return false;
+    return true;
 }
 
-static bool leads_up(const struct net_edge *e)
-{
-    return e && e->up;
-}
-
-/* Downwards what the lower ones do is known first, upwards the higher ones. */
-static void compare(struct repair *rep, uint32_t leaf, unsigned column)
+/* Choose a whole tree anew where it must be. */
+static int fill(struct repair *rep, uint32_t leaf, unsigned column,
+                struct errbuf *err)
 {
     struct net_routes *r = rep->r;
-    const uint8_t *now = net_tree(r, leaf, column);
-    const uint8_t *old = r->saved[(size_t)leaf * r->columns + column];
-    unsigned hosts = r->ncolumn[(size_t)leaf * r->columns + column];
+    uint8_t *old;
+    bool ok;
 
-    for (uint32_t i = 0; i < r->nx; i++)
-        if (!leads_up(net_tree_edge(r, now, r->order[i])))
-            differ(rep, now, old, r->order[i]);
-    for (uint32_t i = r->nx; i-- > 0;)
-        if (leads_up(net_tree_edge(r, now, r->order[i])))
-            differ(rep, now, old, r->order[i]);
-    for (uint32_t l = 0; hosts && l < r->nleaves; l++) {
-        if (!rep->changed[r->leaf_x[l]])
-            continue;
-        rep->hurt.leaf_hit[l] = 1;
-        rep->what.routes += hosts;
-    }
+    if (net_tree_own(r, leaf, column, err) < 0)
+        return -1;
+    old = malloc(r->nx + 1);
+    if (old)
+        memcpy(old, net_tree(r, leaf, column), r->nx);
+    net_tree_load(r, leaf, column, -1);
+    net_tree_open(r, leaf, column);
+    net_tree_fill(r, leaf, column);
+    ok = old && note_turned(r, leaf, column, old);
+    free(old);
+    return ok ? 0 : errprintf(err, "out of memory for the repair");
 }
 
 static int mend(struct repair *rep, uint32_t leaf, unsigned column,
@@ -221,28 +252,80 @@ static int mend(struct repair *rep, uint32_t leaf, unsigned column,
         if (rc < 0)
             return -1;
     }
-    if (net_tree_own(r, leaf, column, err) < 0)
-        return -1;
-    if (!net_tree_save(r, leaf, column))
-        return errprintf(err, "out of memory for the repair");
-    net_tree_load(r, leaf, column, -1);
-    net_tree_open(r, leaf, column);
-    net_tree_fill(r, leaf, column);
-    return 0;
+    return fill(rep, leaf, column, err);
+}
+
+/* ---- what was turned ---------------------------------------------------- */
+
+static int by_place(const void *va, const void *vb)
+{
+    const struct net_turned *a = va, *b = vb;
+
+    if (a->tree != b->tree)
+        return a->tree < b->tree ? -1 : 1;
+    if (a->x != b->x)
+        return a->x < b->x ? -1 : 1;
+    return a->nth < b->nth ? -1 : a->nth > b->nth;
+}
+
+/* Each place once, as it was first, and only if it leads elsewhere now. */
+static void settle_turned(const struct net_routes *r,
+                          struct net_turned_places *t)
+{
+    const struct net_turned *last = NULL;
+    uint32_t n = 0;
+
+    if (t->n)
+        qsort(t->at, t->n, sizeof(*t->at), by_place);
+    for (uint32_t i = 0; i < t->n; i++) {
+        struct net_turned at = t->at[i];
+        bool again = last && last->tree == at.tree && last->x == at.x;
+
+        last = &t->at[i];
+        if (again ||
+            at.was == net_tree_step(r, (uint32_t)(at.tree / r->columns),
+                                    (unsigned)(at.tree % r->columns), at.x))
+            continue;
+        t->at[n++] = at;
+    }
+    t->n = n;
+}
+
+/* The routes of one tree that come by the places from..to. */
+static void report_tree(struct repair *rep, uint32_t from, uint32_t to)
+{
+    const struct net_routes *r = rep->r;
+    uint64_t tree = rep->turned.at[from].tree;
+    unsigned hosts = r->ncolumn[tree];
+
+    rep->what.trees++;
+    net_upstream_begin(&rep->from);
+    for (uint32_t i = from; i < to; i++)
+        net_upstream_add(&rep->from, rep->turned.at[i].x);
+    net_upstream_find(&rep->from, r, (uint32_t)(tree / r->columns),
+                      (unsigned)(tree % r->columns));
+    for (uint32_t i = 0; i < rep->from.n; i++) {
+        uint32_t leaf = r->leaf_of[r->xnode[rep->from.x[i]]];
+
+        if (leaf == NET_NONE || !hosts)
+            continue;
+        rep->leaf_hit[leaf] = 1;
+        rep->what.routes += hosts;
+    }
 }
 
 static void report(struct repair *rep)
 {
     struct net_routes *r = rep->r;
+    const struct net_turned_places *t = &rep->turned;
 
+    for (uint32_t i = 0, to; i < t->n; i = to) {
+        for (to = i + 1; to < t->n && t->at[to].tree == t->at[i].tree;)
+            to++;
+        report_tree(rep, i, to);
+    }
     for (uint32_t l = 0; l < r->nleaves; l++)
-        for (unsigned c = 0; c < r->columns; c++)
-            if (r->saved[(size_t)l * r->columns + c]) {
-                rep->what.trees++;
-                compare(rep, l, c);
-            }
-    for (uint32_t l = 0; l < r->nleaves; l++)
-        if (rep->hurt.leaf_hit[l])
+        if (rep->leaf_hit[l])
             rep->what.hosts += r->weight[l];
 }
 
@@ -250,17 +333,18 @@ static int mend_all(struct repair *rep, struct errbuf *err)
 {
     struct net_routes *r = rep->r;
 
-    if (!rep->what.trees &&
-        !memchr(rep->hurt.tree, 1, (size_t)r->nleaves * r->columns))
+    if (!rep->turned.n &&
+        !memchr(rep->whole, 1, (size_t)r->nleaves * r->columns))
         return 0; /* only hosts went */
     net_find_parts(r, r->passing);
     for (uint32_t l = 0; l < r->nleaves; l++)
         for (unsigned c = 0; c < r->columns; c++)
-            if (rep->hurt.tree[(size_t)l * r->columns + c] &&
+            if (rep->whole[(size_t)l * r->columns + c] &&
                 mend(rep, l, c, err) < 0)
                 return -1;
     if (net_relieve(r, err) < 0)
         return -1;
+    settle_turned(r, &rep->turned);
     report(rep);
     return 0;
 }
@@ -287,26 +371,19 @@ static bool begin(struct repair *rep)
     struct net_routes *r = rep->r;
     size_t trees = (size_t)r->nleaves * r->columns + 1;
 
-    rep->hurt.what = &rep->what;
-    r->saved = calloc(trees, sizeof(*r->saved));
-    rep->hurt.tree = calloc(trees, 1);
-    rep->hurt.leaf_hit = calloc(r->nleaves + 1, 1);
-    rep->changed = calloc(r->nx + 1, 1);
-    return r->saved && rep->hurt.tree && rep->hurt.leaf_hit && rep->changed;
+    rep->whole = calloc(trees, 1);
+    rep->leaf_hit = calloc(r->nleaves + 1, 1);
+    r->turned = &rep->turned;
+    return net_upstream_new(&rep->from, r) && rep->whole && rep->leaf_hit;
 }
 
 static void end(struct repair *rep)
 {
-    struct net_routes *r = rep->r;
-    size_t trees = (size_t)r->nleaves * r->columns;
-
-    for (size_t t = 0; r->saved && t < trees; t++)
-        free(r->saved[t]);
-    free(r->saved);
-    r->saved = NULL;
-    free(rep->hurt.tree);
-    free(rep->hurt.leaf_hit);
-    free(rep->changed);
+    rep->r->turned = NULL;
+    free(rep->turned.at);
+    free(rep->whole);
+    free(rep->leaf_hit);
+    net_upstream_free(&rep->from);
 }
 
 static int other_ups(struct errbuf *err)
@@ -331,11 +408,26 @@ static int mend_others(struct repair *rep, struct errbuf *err)
     return 0;
 }
 
+/* All turns that up and down allow are searched for a cycle once; what a repair
+ * turns must be among them. */
+static int prove_turned(struct repair *rep, struct errbuf *err)
+{
+    struct net_routes *r = rep->r;
+
+    if (!r->turns_proved && net_turns_deadlock(r, err) != 0)
+        return -1;
+    r->turns_proved = true;
+    return net_turned_deadlock(r, rep->turned.at, rep->turned.n, err) == 0 ? 0
+                                                                           : -1;
+}
+
 static int mend_trees(struct repair *rep, struct errbuf *err)
 {
-    if (mend_all(rep, err) < 0 || net_routes_deadlock(rep->r, err) != 0)
+    if (mend_all(rep, err) < 0 || prove_turned(rep, err) < 0)
         return -1;
-    return net_routes_agree(rep->r) ? 0 : other_ups(err);
+    return net_routes_surely_agree(rep->r) || net_routes_agree(rep->r)
+               ? 0
+               : other_ups(err);
 }
 
 int net_routes_repair(struct net_routes *r, const uint32_t *ports,

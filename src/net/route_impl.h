@@ -49,6 +49,26 @@ struct net_patch {
     } at[]; /* by x */
 };
 
+/* A place of a tree, and where it led before it was turned. */
+struct net_turned {
+    uint64_t tree;
+    uint32_t x, nth; /* nth: of all that were turned */
+    uint8_t was;
+};
+
+/* The places that a repair has turned; one may be there more than once. */
+struct net_turned_places {
+    struct net_turned *at;
+    uint32_t n, room;
+};
+
+/* Crossbars whose way in a tree comes by the first ones of them. */
+struct net_upstream {
+    uint32_t *x; /* each behind the one that it leads to */
+    uint32_t n;
+    uint32_t *seen, round; /* per x: equal to `round` if it is in x[] */
+};
+
 struct net_routes {
     const struct net *net;
     enum net_engine engine, asked; /* asked: may be NET_AUTO */
@@ -97,7 +117,9 @@ struct net_routes {
     uint32_t *seen, round;
     uint32_t *onward;  /* per x: the most loaded cable on the tree's way */
     uint32_t *passing; /* per x: hosts whose way passes it */
-    uint8_t **saved;   /* per tree: as it was; only while a repair runs */
+    struct net_turned_places *turned; /* NULL: no repair runs */
+    bool turns_proved; /* a search found no cycle in all that may follow */
+    bool host_lost;    /* since they were computed */
     uint32_t *queue;
     uint32_t *part; /* per x: which connected part of the net */
 };
@@ -165,7 +187,10 @@ void net_rows_free(struct net_routes *r);
 /* Give a tree a row if it has none: it is about to change. */
 int net_tree_own(struct net_routes *r, uint32_t leaf, unsigned column,
                  struct errbuf *err);
-/* Turn one place of a tree.  False: out of memory. */
+/* Note where a place led, if a repair runs.  False: out of memory. */
+bool net_tree_note(struct net_routes *r, uint32_t leaf, unsigned column,
+                   uint32_t x, uint8_t was);
+/* Turn one place of a tree, and note it.  False: out of memory. */
 bool net_tree_set(struct net_routes *r, uint32_t leaf, unsigned column,
                   uint32_t x, uint8_t ordinal);
 /* The place of a tree that is patched at x; NULL: none. */
@@ -219,14 +244,28 @@ void net_tree_open(struct net_routes *r, uint32_t leaf, unsigned column);
 /* Choose an edge for each open place, the least loaded way at that moment;
  * adds the whole tree's load. */
 void net_tree_fill(struct net_routes *r, uint32_t leaf, unsigned column);
-/* Remember the tree as it is, if a repair wants to know and has not yet. */
-bool net_tree_save(struct net_routes *r, uint32_t leaf, unsigned column);
 /* Does this edge begin a shortest way from x? */
 bool net_edge_shortest(const struct net_routes *r, uint32_t x,
                        const struct net_edge *e);
 /* Add (sign 1) or take away (-1) the load of a tree. */
 void net_tree_load(struct net_routes *r, uint32_t leaf, unsigned column,
                    int sign);
+
+/* upstream.c.  False: out of memory. */
+bool net_upstream_new(struct net_upstream *u, const struct net_routes *r);
+void net_upstream_free(struct net_upstream *u);
+/* Begin with nothing; add x, unless it is there; then all whose way in a tree
+ * comes by what was added. */
+void net_upstream_begin(struct net_upstream *u);
+void net_upstream_add(struct net_upstream *u, uint32_t x);
+void net_upstream_find(struct net_upstream *u, const struct net_routes *r,
+                       uint32_t leaf, unsigned column);
+
+/* repair.c.  Would routes computed now go up and down as these do?  The first
+ * looks at the crossbars that lost cables only, and says true only if it is
+ * sure; the second looks at everything. */
+bool net_routes_surely_agree(const struct net_routes *r);
+bool net_routes_agree(const struct net_routes *r);
 
 /* relieve.c.  Move ways off the most loaded cables while that makes the worst
  * better.  -1: out of memory. */

@@ -290,13 +290,15 @@ static int compute(struct net_routes *r, struct errbuf *err)
 /* Of NET_GM2 and NET_UPDOWN every host has routes of its own, which nobody else
  * knows: what is proved is that nothing which goes up, then down can
  * deadlock. */
-static int prove(const struct net_routes *r, struct errbuf *err)
+static int prove(struct net_routes *r, struct errbuf *err)
 {
     int rc = r->gm2 || r->updown ? net_turns_deadlock(r, err)
                                  : net_routes_deadlock(r, err);
 
     if (rc > 0)
         errno = EDEADLK;
+    /* As net_cdg_add_routes() does. */
+    r->turns_proved = rc == 0 && r->rows && r->nrows < r->nleaves * r->columns;
     return rc == 0 ? 0 : -1;
 }
 

@@ -180,7 +180,7 @@ static void ways_are_whole(const struct net *net, const struct net_routes *r,
 }
 
 /* A lost cable above a leaf, a pod, a pod of pods: no more than a few trees of
- * 65 536 are written down whole, those from which load is taken. */
+ * 65 536 are written down whole, those from which much load is taken. */
 static void a_cable_of_65536_hosts_is_mended_place_by_place(void **state)
 {
     struct net *net = named("C65536");
@@ -254,6 +254,156 @@ static void repair_touches_what_used_the_cable(void **state)
     net_routes_free(r);
     net_free(before);
     net_free(net);
+}
+
+/* Folded Clos nets of two to four levels, with parallel cables and holes. */
+static const char *const clos_nets[] = {
+    "C64", "C64+cut=10", "clos:4x4x4:1x2x2:1x2x2",
+    "clos:3x3x3x3:1x3x3x3:1x1x1x1", "clos:2x2x3x3:1x2x2x2:1x1x2x2"};
+#define CLOS_NETS (sizeof(clos_nets) / sizeof(*clos_nets))
+
+/* Of all pairs of hosts, whose first route is another?  Counted from leaf to
+ * host, and hosts at such a leaf. */
+static void count_changed(const struct net_routes *old,
+                          const struct net_routes *r, struct net_repair *real)
+{
+    const struct net *net = r->net;
+
+    *real = (struct net_repair){0};
+    for (uint32_t s = 0; s < net->nnodes; s++) {
+        uint32_t leaf = net_is_host(net, s) ? r->leaf_of[s] : NET_NONE;
+        uint32_t others = 0;
+
+        for (uint32_t d = 0; leaf != NET_NONE && d < net->nnodes; d++) {
+            struct net_path a, b;
+
+            if (!net_routes_path(old, s, d, &a) ||
+                !net_routes_path(r, s, d, &b))
+                continue;
+            others += a.hops != b.hops ||
+                      memcmp(a.port + 1, b.port + 1, a.hops * 4u) != 0;
+        }
+        real->hosts += others != 0;
+        if (r->column[s] == 0)
+            real->routes += others;
+    }
+}
+
+/* What a repair says that it touched is what it touched. */
+static void repair_tells_what_is_another(void **state)
+{
+    unsigned kept = 0;
+
+    for (size_t i = 0; i < CLOS_NETS; i++)
+        for (uint64_t seed = 1; seed <= 8; seed++) {
+            struct net *net = named(clos_nets[i]), *before = net_copy(net);
+            struct net_routes *old = routes(before), *r = routes(net);
+            struct net_rng rng = {seed};
+            struct net_repair what, real;
+            struct errbuf err;
+            uint32_t port, peer;
+
+            assert_true(cut_one(net, &rng, false, &port, &peer));
+            if (r->rows &&
+                net_routes_repair(r, &port, &peer, 1, &what, &err) == 0) {
+                kept++;
+                count_changed(old, r, &real);
+                assert_int_equal(what.routes, real.routes);
+                assert_int_equal(what.hosts, real.hosts);
+            }
+            net_routes_free(old);
+            net_routes_free(r);
+            net_free(before);
+            net_free(net);
+        }
+    assert_in_range(kept, 30, 8 * CLOS_NETS);
+}
+
+static void mark_dead(struct net_routes *r, uint32_t port)
+{
+    uint32_t x = r->xindex[r->net->ports[port].node];
+
+    r->edges[net_edge_by_port(r, x, net_port_number(r->net, port))].dead = 1;
+}
+
+/* Cables are taken out one after the other: where a look at the crossbars that
+ * lost one says that up and down are as before, all of a new orientation says
+ * so. */
+static void a_short_look_at_up_and_down_is_never_wrong(void **state)
+{
+    unsigned sure = 0, unsure = 0, other = 0;
+
+    for (size_t i = 0; i < CLOS_NETS; i++)
+        for (uint64_t seed = 1; seed <= 8; seed++) {
+            struct net *net = named(clos_nets[i]);
+            struct net_routes *r = routes(net);
+            struct net_rng rng = {seed};
+            uint32_t port, peer;
+
+            while (r->rows && cut_one(net, &rng, false, &port, &peer)) {
+                bool agree;
+
+                mark_dead(r, port);
+                mark_dead(r, peer);
+                agree = net_routes_agree(r);
+                if (net_routes_surely_agree(r)) {
+                    assert_true(agree);
+                    sure++;
+                } else {
+                    unsure += agree;
+                    other += !agree;
+                }
+            }
+            net_routes_free(r);
+            net_free(net);
+        }
+    print_message("# surely %u, after all %u, not %u\n", sure, unsure, other);
+    assert_true(sure > 500);
+    assert_true(other > 500);
+}
+
+/* Places are turned anywhere: what passes the look at these places alone makes
+ * no cycle with anything. */
+static void turned_places_that_pass_make_no_cycle(void **state)
+{
+    unsigned passed = 0, refused = 0, cycles = 0;
+
+    for (size_t i = 0; i < CLOS_NETS; i++)
+        for (uint64_t seed = 1; seed <= 40; seed++) {
+            struct net *net = named(clos_nets[i]);
+            struct net_routes *r = routes(net);
+            struct net_turned_places t = {0};
+            struct net_rng rng = {seed};
+            struct errbuf err;
+            int rc, whole;
+
+            assert_true(!r->rows || r->turns_proved);
+            r->turned = &t;
+            for (unsigned k = 0; r->rows && k < 1 + seed % 3; k++) {
+                uint32_t x = net_rng_below(&rng, r->nx);
+
+                assert_true(
+                    net_tree_set(r, net_rng_below(&rng, r->nleaves),
+                                 net_rng_below(&rng, r->columns), x,
+                                 (uint8_t)net_rng_below(
+                                     &rng, r->first[x + 1] - r->first[x])));
+            }
+            r->turned = NULL;
+            rc = net_turned_deadlock(r, t.at, t.n, &err);
+            whole = net_routes_deadlock(r, &err);
+            if (rc == 0)
+                assert_int_equal(whole, 0);
+            passed += rc == 0;
+            refused += rc != 0;
+            cycles += whole != 0;
+            free(t.at);
+            net_routes_free(r);
+            net_free(net);
+        }
+    print_message("# %u passed, %u refused, %u cycles\n", passed, refused,
+                  cycles);
+    assert_true(passed > 20);
+    assert_true(cycles > 10);
 }
 
 static void one_lost_cable_leaves_the_load_nearly_even(void **state)
@@ -455,6 +605,9 @@ int main(void)
         cmocka_unit_test(places_of_four_levels_are_mended),
         cmocka_unit_test(a_cable_of_65536_hosts_is_mended_place_by_place),
         cmocka_unit_test(repair_touches_what_used_the_cable),
+        cmocka_unit_test(repair_tells_what_is_another),
+        cmocka_unit_test(a_short_look_at_up_and_down_is_never_wrong),
+        cmocka_unit_test(turned_places_that_pass_make_no_cycle),
         cmocka_unit_test(one_lost_cable_leaves_the_load_nearly_even),
         cmocka_unit_test(lost_host_changes_nobodys_route),
         cmocka_unit_test(repair_beyond_the_hop_limit_is_an_error),
