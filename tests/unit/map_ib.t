@@ -58,6 +58,20 @@ as_ibnetdiscover() {
     inside ibnetdiscover -t 20000 >"$tmp/diags" && "$same" "$tmp/diags" "$tmp/found"
 }
 
+# Its processor time, in nanoseconds.
+sim_ran() {
+    local ran=0 rest
+    read -r ran rest <"/proc/$sim/schedstat"
+    echo "$ran"
+}
+# It goes on until it has worked for a millisecond, or has had nothing to do.
+a_moment() {
+    local until i
+    until=$(($(sim_ran) + 1000000))
+    for ((i = 0; i < 50 && $(sim_ran) < until; i++)); do
+        sleep 0.001
+    done
+}
 # An adapter that stands still again and again: answers come when the mapper
 # has asked again, and the names in them were lost, in one map of six.
 maps_of_a_stutterer() {
@@ -65,7 +79,7 @@ maps_of_a_stutterer() {
     while kill -STOP "$sim"; do
         sleep 0.3
         kill -CONT "$sim"
-        sleep 0.001
+        a_moment
     done &
     stutter=$!
     for _ in 1 2 3 4 5 6; do
