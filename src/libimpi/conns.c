@@ -277,7 +277,8 @@ static struct netaddr address_of(uint32_t rank)
 }
 
 /* Never reached: the way from here to there, which the user may mend. */
-static void unreachable(uint32_t peer, const char *why)
+__attribute__((noreturn)) static void unreachable(uint32_t peer,
+                                                  const char *why)
 {
     struct netaddr from = address_of((uint32_t)impi_be.rank);
     struct netaddr to = address_of(peer);
@@ -290,7 +291,7 @@ static void unreachable(uint32_t peer, const char *why)
            peer, client_of((int)peer), there, why);
 }
 
-static void lost(uint32_t peer, const char *why)
+__attribute__((noreturn)) static void lost(uint32_t peer, const char *why)
 {
     char where[NETADDR_TEXT_MAX];
     struct netaddr at;
@@ -325,22 +326,24 @@ static void link_breach(uint32_t peer)
            impi_p2p_peer_error(impi_be.p2p, peer));
 }
 
+/* A connection whose loss ends the process stays open until the cause has been
+ * told: a peer that sees it close has nothing else to tell. */
 static void link_fail(struct link *l, const char *why)
 {
-    bool connecting = l->state == LINK_CONNECTING;
+    bool is_foreign = foreign_of(l->peer) != NULL;
 
+    if (!conns.finishing && !is_foreign) {
+        if (l->state == LINK_CONNECTING)
+            unreachable(l->peer, why);
+        else
+            lost(l->peer, why);
+    }
     link_close_fd(l);
     if (l->state != LINK_OPEN && l->state != LINK_CLOSED)
         conns.nopening--;
     l->state = LINK_CLOSED;
-    if (conns.finishing)
-        return;
-    if (foreign_of(l->peer))
+    if (!conns.finishing)
         foreign_lost(l->peer, why);
-    else if (connecting)
-        unreachable(l->peer, why);
-    else
-        lost(l->peer, why);
 }
 
 /* It is known by what it goes: hand over to the engine. */
