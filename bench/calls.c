@@ -4,6 +4,7 @@
  * with callgrind --toggle-collect=counted.  Usage: calls WHAT COMM N
  *   WHAT  send, recv   to and from MPI_PROC_NULL: the library does the least
  *         self         a message to itself: Irecv, Send, Wait
+ *         put          to MPI_PROC_NULL, and a flush, in a window of COMM
  *         none         nothing
  *   COMM  world, self
  */
@@ -26,6 +27,22 @@ static void message_to_self(MPI_Comm comm)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static MPI_Win window;
+
+static void open_window(MPI_Comm comm)
+{
+    void *memory;
+
+    MPI_Win_allocate(8, 1, MPI_INFO_NULL, comm, &memory, &window);
+    MPI_Win_lock_all(0, window);
+}
+
+static void close_window(void)
+{
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
+}
+
 static void call(const char *what, MPI_Comm comm)
 {
     static char byte;
@@ -36,6 +53,10 @@ static void call(const char *what, MPI_Comm comm)
         MPI_Recv(&byte, 1, MPI_BYTE, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE);
     else if (strcmp(what, "self") == 0)
         message_to_self(comm);
+    else if (strcmp(what, "put") == 0) {
+        MPI_Put(&byte, 1, MPI_BYTE, MPI_PROC_NULL, 0, 1, MPI_BYTE, window);
+        MPI_Win_flush(0, window);
+    }
 }
 
 __attribute__((noinline)) void counted(const char *what, MPI_Comm comm, long n)
@@ -52,10 +73,14 @@ int main(int argc, char *argv[])
     MPI_Init(NULL, NULL);
     comm = argc > 2 && strcmp(argv[2], "self") == 0 ? MPI_COMM_SELF
                                                     : MPI_COMM_WORLD;
+    if (strcmp(what, "put") == 0)
+        open_window(comm);
     for (int i = 0; i < 100; i++)
         call(what, comm);
     if (argc > 3)
         counted(what, comm, atol(argv[3]));
+    if (strcmp(what, "put") == 0)
+        close_window();
     MPI_Finalize();
     return 0;
 }

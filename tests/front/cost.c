@@ -55,6 +55,18 @@ static void do_self(MPI_Comm comm)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static MPI_Win window;
+
+static void do_put(MPI_Comm comm)
+{
+    MPI_Put(&byte, 1, MPI_BYTE, MPI_PROC_NULL, 0, 1, MPI_BYTE, window);
+}
+
+static void do_flush(MPI_Comm comm)
+{
+    MPI_Win_flush(0, window);
+}
+
 /* The least of several: a message may meet housekeeping of the library. */
 static void count(const char *name, void (*call)(MPI_Comm), MPI_Comm comm,
                   const char *where)
@@ -74,6 +86,19 @@ static void count(const char *name, void (*call)(MPI_Comm), MPI_Comm comm,
     printf(FAMILY " %s %s %ld\n", name, where, least);
 }
 
+/* Calls on a window of the library's own. */
+static void count_window(MPI_Comm comm, const char *where)
+{
+    void *memory;
+
+    MPI_Win_allocate(8, 1, MPI_INFO_NULL, comm, &memory, &window);
+    MPI_Win_lock_all(0, window);
+    count("put", do_put, comm, where);
+    count("flush", do_flush, comm, where);
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
+}
+
 int main(void)
 {
     signal(SIGTRAP, on_trap);
@@ -83,6 +108,7 @@ int main(void)
     count("send", do_send, MPI_COMM_WORLD, "world");
     count("recv", do_recv, MPI_COMM_WORLD, "world");
     count("message", do_self, MPI_COMM_WORLD, "world");
+    count_window(MPI_COMM_SELF, "self");
     MPI_Finalize();
     return 0;
 }

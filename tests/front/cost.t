@@ -35,6 +35,12 @@ for f in mpich openmpi; do
         at_most "${f}_${call}_on_native_communicator" \
             $f $call self both 40
     done
+    for call in put flush; do
+        for where in alone both; do
+            at_most "${f}_${call}_on_native_window_$where" \
+                $f $call self $where 2
+        done
+    done
     at_most "${f}_message_alone" $f message world alone 8
 done
 # Irecv, Send and Wait in MPI_COMM_WORLD, with a rank of the own client.
