@@ -7,9 +7,10 @@
  * tasks are still being made, and again every few milliseconds until the first
  * has entered.  A task that moves meanwhile waits for the same grace period,
  * and comes to the holder only then: that the holder waits, too, costs nobody.
- * A holder that waits for its next program begins when slurmd hears of a step
- * (elan/program_spare.h): what is forked and loaded before the first task takes
- * as long as a grace period.
+ * A holder that waits for its next program begins when the plugin hears of a
+ * step (elan/program_spare.h): in slurmd, so that what is forked and loaded
+ * before the first task takes as long as a grace period; from Slurm 24.05 on in
+ * slurmstepd.
  */
 #ifndef SF_ELAN_PROGRAM_EXPECT_H
 #define SF_ELAN_PROGRAM_EXPECT_H

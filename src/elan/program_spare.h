@@ -5,8 +5,8 @@
  * It waits at RUNDIR/spare-KEY-PID, for its own uid alone.  KEY stands for the
  * executable's very file and for the mount namespace: a starter takes what it
  * would have started itself.  Who takes one renames its socket first, so only
- * one does.  Who touches the socket's file, as slurmd does, tells that a step
- * is on its way: elan/program_expect.h.
+ * one does.  Who touches the socket's file, as the plugin does, tells that a
+ * step is on its way: elan/program_expect.h.
  */
 #ifndef SF_ELAN_PROGRAM_SPARE_H
 #define SF_ELAN_PROGRAM_SPARE_H

@@ -59,9 +59,7 @@ no_holder_waits() {
     run_as_root n3 sh -c 'ls /run/slurm-fabric/n3/'
     [ $code = 0 ] && ! grep -q ^spare <<<"$out"
 }
-case_slurmd_tells_a_holder_that_a_step_comes() {
-    ! slurm_since 24.05 ||
-        skip "slurmd does not read the info of a step from 24.05 on"
+case_a_holder_is_told_that_a_step_comes() {
     local spare=/run/slurm-fabric/n3/spare-0-1
     wait_for 60 no_holder_waits
     run_as_root n3 touch -d 2001-02-03 $spare

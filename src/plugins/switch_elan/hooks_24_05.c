@@ -22,6 +22,7 @@
 #include <errno.h>
 
 #include "plugins/switch_elan/hooks.h"
+#include "plugins/switch_elan/sweep.h"
 #include "slurmabi/job.h"
 #include "slurmabi/step.h"
 
@@ -217,8 +218,11 @@ void switch_p_stepmgr_fini(uint32_t job_id)
 
 /* ---- slurmstepd ---------------------------------------------------------- */
 
+/* Nothing of ours is called earlier on a node. */
 int switch_p_job_preinit(struct slurmabi_stepd *step)
 {
+    if (step)
+        switch_elan_announce();
     return switch_elan_preinit(step);
 }
 
