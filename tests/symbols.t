@@ -46,6 +46,20 @@ fits() { # KIND, as in KIND_p_hook; FILE
         "$tmp/missing"
 }
 
+# What is looked for before it is used, each process has or has not: somebody
+# must have it.
+somebody_has() { # FILE
+    local file
+    for file in "$full" "$prefix"/sbin/slurm*d; do
+        [ ! -e "$file" ] || exports "$file"
+    done | sort -u >"$tmp/there"
+    undefined w "$1" | sort -u >"$tmp/asked"
+    comm -23 "$tmp/asked" "$tmp/there" >"$tmp/missing"
+    [ ! -s "$tmp/missing" ]
+    report $? "$(wc -l <"$tmp/asked") symbols of one process or another" \
+        "$tmp/missing"
+}
+
 # Those that one daemon has, and that are looked for before they are used.
 daemon_has() { # DAEMON SYMBOL..
     local daemon=$prefix/sbin/$1
@@ -59,7 +73,9 @@ daemon_has() { # DAEMON SYMBOL..
 }
 
 plugins=${1-}
-fits switch "${plugins:-$build/src/plugins/switch_elan/.libs}/switch_elan.so"
+switch=${plugins:-$build/src/plugins/switch_elan/.libs}/switch_elan.so
+fits switch "$switch"
+somebody_has "$switch"
 fits mpi "${plugins:-$build/src/plugins/mpi_impi/.libs}/mpi_impi.so"
 daemon_has slurmctld srun_user_message find_job_record
 daemon_has slurmstepd conf proctrack_g_add

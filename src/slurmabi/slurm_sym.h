@@ -86,6 +86,12 @@ static inline bool slurmabi_in_slurmd(void)
 int proctrack_g_add(struct slurmabi_stepd *step, pid_t pid)
     __attribute__((weak));
 
+#if SLURMABI_SINCE(24, 5)
+/* In slurmstepd: was the step ordered to be suspended, and not yet to be
+ * resumed?  (Slurm gathers no figures meanwhile.)  Any thread may ask. */
+bool acct_gather_suspend_test(void) __attribute__((weak));
+#endif
+
 /* Send a line of text to the user who started the job: to the terminal of srun
  * or salloc, or to a batch script's output.  In slurmctld only, with its read
  * lock of jobs held, and from 24.05 on in a stepmgr. */

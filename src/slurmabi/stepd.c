@@ -111,30 +111,47 @@ static const char *task_record(const struct slurmabi_stepd *step, uint32_t i)
     return id == (int32_t)i ? tasks[i] : NULL;
 }
 
+static pid_t pid_of(const char *record)
+{
+    pid_t pid;
+
+    memcpy(&pid, record + slurmabi_layout()->task.pid, sizeof(pid));
+    return pid;
+}
+
 /* Slurm writes the status once, in place of -1. */
+static int status_of(const char *record)
+{
+    return __atomic_load_n(
+        (const int *)(const void *)(record + slurmabi_layout()->task.status),
+        __ATOMIC_RELAXED);
+}
+
+pid_t slurmabi_stepd_task_pid(const struct slurmabi_stepd *step, uint32_t i)
+{
+    const char *record = task_record(step, i);
+    pid_t pid = record ? pid_of(record) : 0;
+
+    return pid > 0 && status_of(record) == -1 ? pid : 0;
+}
+
 int slurmabi_stepd_task_status(const struct slurmabi_stepd *step, pid_t pid)
 {
-    const struct slurmabi_layout *l = slurmabi_layout();
     uint32_t n = slurmabi_stepd_node_tasks(step);
 
     for (uint32_t i = 0; i < n; i++) {
         const char *record = task_record(step, i);
-        pid_t of;
 
         if (!record)
             return -1;
-        memcpy(&of, record + l->task.pid, sizeof(of));
-        if (of == pid)
-            return __atomic_load_n(
-                (const int *)(const void *)(record + l->task.status),
-                __ATOMIC_RELAXED);
+        if (pid_of(record) == pid)
+            return status_of(record);
     }
     return -1;
 }
 
 int slurmabi_stepd_exit_code(const struct slurmabi_stepd *step)
 {
-    const struct slurmabi_layout *l = slurmabi_layout();
     uint32_t n = slurmabi_stepd_node_tasks(step);
     int highest = 0;
 
@@ -144,9 +161,7 @@ int slurmabi_stepd_exit_code(const struct slurmabi_stepd *step)
 
         if (!record)
             break;
-        status = __atomic_load_n(
-            (const int *)(const void *)(record + l->task.status),
-            __ATOMIC_RELAXED);
+        status = status_of(record);
         code = status < 0            ? 0
                : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                      : WEXITSTATUS(status);

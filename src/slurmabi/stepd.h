@@ -56,6 +56,10 @@ int slurmabi_stepd_job_restarts(const struct slurmabi_stepd *step,
  * not reaped it, or has no such task.  Any thread may ask. */
 int slurmabi_stepd_task_status(const struct slurmabi_stepd *step, pid_t pid);
 
+/* Process of the step's task i on this node; 0: it was not started, or has been
+ * reaped.  Any thread may ask. */
+pid_t slurmabi_stepd_task_pid(const struct slurmabi_stepd *step, uint32_t i);
+
 /* The highest exit code of the tasks that slurmstepd has reaped, 128 + signal
  * for a signal; 0: none. */
 int slurmabi_stepd_exit_code(const struct slurmabi_stepd *step);

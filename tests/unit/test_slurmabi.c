@@ -192,8 +192,15 @@ static void stepd_knows_how_a_task_ended(void **state)
     assert_int_equal(slurmabi_stepd_task_status(s, 501), 9);
     assert_int_equal(slurmabi_stepd_task_status(s, 502), -1);
     assert_int_equal(slurmabi_stepd_task_status(s, 503), -1);
+    assert_int_equal(slurmabi_stepd_task_pid(s, 0), 500);
+    assert_int_equal(slurmabi_stepd_task_pid(s, 1), 0); /* reaped */
+    put32(f->task[2], l->task.pid, 0);                  /* not started */
+    assert_int_equal(slurmabi_stepd_task_pid(s, 2), 0);
+    put32(f->task[2], l->task.pid, 502);
+    assert_int_equal(slurmabi_stepd_task_pid(s, 2), 502);
     put32(f->task[1], l->task.id, 7); /* another layout than ours */
     assert_int_equal(slurmabi_stepd_task_status(s, 501), -1);
+    assert_int_equal(slurmabi_stepd_task_pid(s, 1), 0);
     put_pointer(f->stepd, l->stepd.tasks, NULL);
     assert_int_equal(slurmabi_stepd_task_status(s, 500), -1);
 }

@@ -72,7 +72,11 @@ int switch_elan_attach(char ***env, uint32_t nodeid, uint32_t procid);
 void switch_elan_tasks_gone(void);
 /* The step ends; also alone, when it failed to start. */
 void switch_elan_end(void);
-/* The whole program, escaped children too. */
-void switch_elan_suspend(bool stop);
+/* The whole program, escaped children too.  false with a line in the log. */
+bool switch_elan_suspend(bool stop);
+/* From job_init on, where Slurm calls no hook for that: do so while
+ * is_suspended() and the tasks are stopped. */
+void switch_elan_watch_suspension(const struct slurmabi_stepd *step,
+                                  bool (*is_suspended)(void));
 
 #endif

@@ -11,8 +11,8 @@
  * - Nothing is called between a task's end and the end of all that is in the
  *   step's container; impid is not in there (mpi_impi/agent.c), and what
  *   escaped the container ends with the program, in job_postfini.
- * - Nothing is called when a step is suspended: what escaped the container
- *   runs on.
+ * - Nothing is called when a step is suspended: slurmstepd is asked
+ *   (suspend_watch.h).
  * - scontrol reconfigure starts slurmctld anew.
  * - The steps of a job may be made by a stepmgr, which is root of a node: the
  *   job has a lease (elan/lease.h) as its info.
@@ -228,7 +228,10 @@ int switch_p_job_preinit(struct slurmabi_stepd *step)
 
 int switch_p_job_init(struct slurmabi_stepd *step)
 {
-    return switch_elan_begin();
+    int rc = switch_elan_begin();
+
+    switch_elan_watch_suspension(step, acct_gather_suspend_test);
+    return rc;
 }
 
 int switch_p_fs_init(struct slurmabi_stepd *step)

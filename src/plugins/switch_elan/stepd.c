@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,8 +25,10 @@
 #include "plugins/switch_elan/hooks.h"
 #include "plugins/switch_elan/node_open.h"
 #include "plugins/switch_elan/node_program.h"
+#include "plugins/switch_elan/suspend_watch.h"
 #include "plugins/switch_elan/sweep.h"
 #include "slurmabi/node.h"
+#include "slurmabi/stepd.h"
 
 /* How long ending impid may take: it has 9 s before it is killed. */
 #define AGENT_WAIT_MS 15000
@@ -38,6 +41,7 @@ static struct {
     struct errbuf refused; /* else why, with its code */
     struct elan_payload payload;
     struct node_program program;
+    struct suspend_watch *watch;
     pthread_mutex_t lock;
     bool descent;       /* the program has no cgroup */
     atomic_bool coming; /* the holder was started and not yet waited for */
@@ -271,18 +275,67 @@ void switch_elan_tasks_gone(void)
 
 void switch_elan_end(void)
 {
+    suspend_watch_end(here.watch);
+    here.watch = NULL;
     end_program();
     if (here.open)
         elan_payload_free(&here.payload);
     here.open = false;
 }
 
-void switch_elan_suspend(bool stop)
+bool switch_elan_suspend(bool stop)
 {
     struct errbuf err;
 
     await_program();
-    if (node_program_suspend(&here.program, stop, &err) < 0)
-        slurm_error("SF-E128 switch/elan: program %u: %s", here.payload.prognum,
-                    err.text);
+    if (node_program_suspend(&here.program, stop, &err) == 0)
+        return true;
+    slurm_error("SF-E128 switch/elan: program %u: %s", here.payload.prognum,
+                err.text);
+    return false;
+}
+
+/* We are its parent.  What slurmstepd wants to hear of it stays there. */
+static bool stands(pid_t pid)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid;
+}
+
+static bool tasks_stand(const void *arg)
+{
+    const struct slurmabi_stepd *step = arg;
+    uint32_t n = slurmabi_stepd_node_tasks(step);
+    bool any = false;
+
+    for (uint32_t i = 0; i < n; i++) {
+        pid_t pid = slurmabi_stepd_task_pid(step, i);
+
+        if (pid != 0 && !stands(pid))
+            return false;
+        any |= pid != 0;
+    }
+    return any;
+}
+
+/* With proctrack/cgroup nothing escapes what Slurm itself freezes. */
+void switch_elan_watch_suspension(const struct slurmabi_stepd *step,
+                                  bool (*is_suspended)(void))
+{
+    const struct suspend_watch_calls calls = {.is_suspended = is_suspended,
+                                              .tasks_stand = tasks_stand,
+                                              .suspend = switch_elan_suspend,
+                                              .arg = step};
+
+    if (!is_suspended || !here.open || here.watch ||
+        (slurm_conf.proctrack_type &&
+         strcmp(slurm_conf.proctrack_type, "proctrack/cgroup") == 0))
+        return;
+    here.watch = suspend_watch_begin(&calls);
+    if (!here.watch)
+        slurm_error("SF-E128 switch/elan: program %u: no thread: what left its "
+                    "tasks' session runs on when the step is suspended",
+                    here.payload.prognum);
 }
