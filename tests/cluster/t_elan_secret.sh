@@ -137,6 +137,11 @@ look_into() {
     return $rc
 }
 
+# (Slurmd of 24.11.0 calls itself otherwise in /proc/PID/comm.)
+program_of() { # PID
+    basename "$(readlink "/proc/$1/exe")"
+}
+
 case_key_is_nowhere_to_be_read() { # EL-38 EL-39
     local key be le pid f pattern name rc looked=" "
     command -v gcore >/dev/null || skip "gcore (package gdb) is not installed"
@@ -158,7 +163,7 @@ case_key_is_nowhere_to_be_read() { # EL-38 EL-39
     for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
         has_key "/proc/$pid/environ" && fail "the key is with process $pid"
         has_key "/proc/$pid/cmdline" && fail "the key is with process $pid"
-        name=$(cat "/proc/$pid/comm" 2>/dev/null)
+        name=$(program_of "$pid")
         case $name in
         srun | slurmd | slurmstepd | elan-holder) ;;
         *) continue ;;
@@ -177,7 +182,7 @@ case_key_is_nowhere_to_be_read() { # EL-38 EL-39
         [[ $looked == *" $name "* ]] || fail "none was looked at: $name in$looked"
     done
     for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
-        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = elan-holder ] || continue
+        [ "$(program_of "$pid")" = elan-holder ] || continue
         run_as_user cat "/proc/$pid/mem"
         assert_error 'Permission denied'
     done
