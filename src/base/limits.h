@@ -393,4 +393,7 @@
 #define SF_DOMAIN_NAME_MAX 65
 #define SF_DOMAINS_SIZE_MAX (4 * 1024 * 1024)
 
+/* Descriptors that go with one message (base/fd_pass.h). */
+#define SF_FD_PASS_MAX 3
+
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/accept.h"
+#include "base/fd_pass.h"
 #include "base/limits.h"
 #include "base/local.h"
 #include "elan/program_client.h"
@@ -341,22 +342,8 @@ static void report(int lifeline, int error, bool own, const char *text,
 {
     char line[PROGRAM_REPORT_MAX];
     int n = snprintf(line, sizeof(line), "%d %d %s", error, own, text);
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(PROGRAM_REPORT_FDS * sizeof(int))];
-    } control = {.space = {0}};
-    struct iovec iov = {line, (size_t)n};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 
-    if (nfds > 0) {
-        msg.msg_control = &control;
-        msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-        control.head.cmsg_level = SOL_SOCKET;
-        control.head.cmsg_type = SCM_RIGHTS;
-        control.head.cmsg_len = CMSG_LEN(nfds * sizeof(int));
-        memcpy(CMSG_DATA(&control.head), fds, nfds * sizeof(int));
-    }
-    (void)!sendmsg(lifeline, &msg, MSG_NOSIGNAL);
+    (void)!fd_pass_send(lifeline, line, (size_t)n, fds, nfds, 0);
 }
 
 /* With the group's descriptors: only root can open them, which the starter

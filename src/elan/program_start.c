@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/fd_pass.h"
 #include "base/limits.h"
 #include "elan/program_client.h"
 #include "elan/program_holder.h"
@@ -162,26 +163,14 @@ static void reap(struct program_handle *h)
 static ssize_t receive_report(int lifeline, char text[PROGRAM_REPORT_MAX],
                               int fds[PROGRAM_REPORT_FDS])
 {
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(PROGRAM_REPORT_FDS * sizeof(int))];
-    } control;
-    struct iovec iov = {text, PROGRAM_REPORT_MAX - 1};
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = &control,
-                         .msg_controllen = sizeof(control)};
     struct pollfd p = {.fd = lifeline, .events = POLLIN};
-    struct cmsghdr *c;
     ssize_t n = -1;
 
     for (int i = 0; i < PROGRAM_REPORT_FDS; i++)
         fds[i] = -1;
     if (poll(&p, 1, REPORT_MS) == 1)
-        n = recvmsg(lifeline, &msg, MSG_CMSG_CLOEXEC);
-    c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+        n = fd_pass_receive(lifeline, text, PROGRAM_REPORT_MAX - 1, fds,
+                            PROGRAM_REPORT_FDS, NULL, 0);
     if (n <= 0)
         errno = n < 0 ? ETIMEDOUT : ECHILD;
     return n;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd_pass.h"
 #include "base/local.h"
 #include "base/sitedir.h"
 #include "elan/capability.h"
@@ -43,43 +44,17 @@ static int hsn_call_fd(struct hsn *h)
     return h->call;
 }
 
-/* The descriptors of a message; what is too many or none is closed. */
-static void take_fds(struct msghdr *m, int fds[2])
-{
-    struct cmsghdr *c = CMSG_FIRSTHDR(m);
-    int got[2] = {-1, -1};
-
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-        memcpy(got, CMSG_DATA(c),
-               c->cmsg_len >= CMSG_LEN(sizeof(got)) ? sizeof(got)
-                                                    : sizeof(int));
-    for (int i = 0; i < 2; i++)
-        if (fds)
-            fds[i] = got[i];
-        else if (got[i] >= 0)
-            close(got[i]);
-}
-
+/* Send h->buf[0..len) and wait for the answer; fds as hsn_call() has them. */
 static ssize_t exchange(struct hsn *h, int fd, size_t len, int fds[2])
 {
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(2 * sizeof(int))];
-    } control;
-    struct iovec iov = {h->buf, sizeof(h->buf)};
-    struct msghdr m = {.msg_iov = &iov,
-                       .msg_iovlen = 1,
-                       .msg_control = &control,
-                       .msg_controllen = sizeof(control)};
     ssize_t n = send(fd, h->buf, len, MSG_NOSIGNAL);
 
     if (n < 0)
         return -1;
     do
-        n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
+        n = fd_pass_receive(fd, h->buf, sizeof(h->buf), fds, fds ? 2 : 0, NULL,
+                            0);
     while (n < 0 && errno == EINTR);
-    if (n > 0)
-        take_fds(&m, fds);
     if (n == 0)
         errno = ECONNRESET;
     return n > 0 ? n : -1;

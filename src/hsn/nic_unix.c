@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd_pass.h"
 #include "base/local.h"
 #include "base/ring.h"
 #include "hsn/nic_priv.h"
@@ -137,30 +138,6 @@ static void call(struct unix_nic *u, uint64_t now)
         give_up(u, "no memory");
 }
 
-/* One message of the handshake, with the rings' descriptors if any. */
-static ssize_t take_message(struct unix_nic *u, int fds[2])
-{
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(2 * sizeof(int))];
-    } control;
-    struct iovec iov = {u->buf, sizeof(u->buf)};
-    struct msghdr m = {.msg_iov = &iov,
-                       .msg_iovlen = 1,
-                       .msg_control = &control,
-                       .msg_controllen = sizeof(control)};
-    ssize_t n = recvmsg(u->fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-    size_t len;
-
-    fds[0] = fds[1] = -1;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-        len = c->cmsg_len - CMSG_LEN(0);
-        memcpy(fds, CMSG_DATA(c), len < 8 ? len : 8);
-    }
-    return n;
-}
-
 /* Map the rings that came, if they are wanted; closes their descriptors. */
 static bool map_rings(struct unix_nic *u, bool wanted)
 {
@@ -201,7 +178,8 @@ static void answer_read(struct clerk_job *job, bool cancelled)
 /* Waiting for the answer to our call. */
 static void handshake(struct unix_nic *u, uint64_t now)
 {
-    ssize_t n = take_message(u, u->welcome);
+    ssize_t n = fd_pass_receive(u->fd, u->buf, sizeof(u->buf), u->welcome, 2,
+                                NULL, MSG_DONTWAIT);
 
     if (n > 0)
         ask(u, u->buf, (size_t)n, answer_read);

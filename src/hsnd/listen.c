@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/accept.h"
+#include "base/fd_pass.h"
 #include "base/local.h"
 #include "base/log.h"
 #include "hsnd/hsnd.h"
@@ -30,26 +31,13 @@ static void conn_free(struct conn *c, bool keep_fd)
     free(c);
 }
 
-/* Say the answer, with descriptors if it has some. */
-static int reply(int fd, struct answer *a)
+/* Send the answer, with descriptors if it has some. */
+static int reply(int fd, const struct answer *a)
 {
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(2 * sizeof(int))];
-    } control = {.space = {0}};
-    struct iovec iov = {a->buf, a->w.len};
-    struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
-    size_t len = (size_t)((a->fds[0] >= 0) + (a->fds[1] >= 0)) * sizeof(int);
+    size_t n = (size_t)((a->fds[0] >= 0) + (a->fds[1] >= 0));
 
-    if (len) {
-        m.msg_control = &control;
-        m.msg_controllen = CMSG_SPACE(len);
-        control.head.cmsg_level = SOL_SOCKET;
-        control.head.cmsg_type = SCM_RIGHTS;
-        control.head.cmsg_len = CMSG_LEN(len);
-        memcpy(CMSG_DATA(&control.head), a->fds, len);
-    }
-    return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+    return fd_pass_send(fd, a->buf, a->w.len, a->fds, n, MSG_DONTWAIT) < 0 ? -1
+                                                                           : 0;
 }
 
 /* A request.  False: the connection is no longer c's. */

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd_pass.h"
 #include "base/local.h"
 #include "base/log.h"
 #include "impi/spawn.h"
@@ -46,26 +47,12 @@ static void not_sent(struct impid_proc *p, int id, const char *what)
 
 /* Whole or not at all: what waits in front of it would lose the descriptor,
  * so only for what finds the socket empty. */
-static int send_with_fd(struct impid_proc *p, void *buf, size_t size,
+static int send_with_fd(struct impid_proc *p, const void *buf, size_t size,
                         int pass_fd)
 {
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {.space = {0}};
-    struct iovec iov = {buf, size};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-    ssize_t n;
+    ssize_t n = fd_pass_send(p->stream.fd, buf, size, &pass_fd, pass_fd >= 0,
+                             MSG_DONTWAIT);
 
-    if (pass_fd >= 0) {
-        msg.msg_control = &control;
-        msg.msg_controllen = sizeof(control);
-        control.head.cmsg_level = SOL_SOCKET;
-        control.head.cmsg_type = SCM_RIGHTS;
-        control.head.cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(&control.head), &pass_fd, sizeof(int));
-    }
-    n = sendmsg(p->stream.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n >= 0 && n != (ssize_t)size)
         errno = EMSGSIZE;
     return n == (ssize_t)size ? 0 : -1;
@@ -555,45 +542,16 @@ static void impid_task_register(struct impid *a, uint32_t rank, int fd)
 
 /* ---- from slurmstepd's tasks: a record each ---- */
 
-/* What came along with a record. */
-struct sender {
-    pid_t pid;
-    int pidfd;
-};
-
-static void take_sender(struct sender *s, struct msghdr *msg)
-{
-    struct ucred cred;
-
-    *s = (struct sender){.pidfd = -1};
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-        if (c->cmsg_level != SOL_SOCKET)
-            continue;
-        if (c->cmsg_type == SCM_RIGHTS && s->pidfd < 0)
-            memcpy(&s->pidfd, CMSG_DATA(c), sizeof(int));
-        if (c->cmsg_type == SCM_CREDENTIALS) {
-            memcpy(&cred, CMSG_DATA(c), sizeof(cred));
-            s->pid = cred.pid;
-        }
-    }
-    if (s->pidfd < 0) /* it could not send its own */
-        s->pidfd = pidfd_open_pid(s->pid);
-}
-
 /* False: nothing more for now. */
 static bool take_record(struct impid *a)
 {
-    char space[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
     uint8_t buf[64];
-    struct iovec iov = {buf, sizeof(buf)};
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = space,
-                         .msg_controllen = sizeof(space)};
-    ssize_t n = recvmsg(IMPID_TASKS_FD, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     struct task_frame f;
     struct task_register r;
-    struct sender sender;
+    struct ucred sender;
+    int pidfd;
+    ssize_t n = fd_pass_receive(IMPID_TASKS_FD, buf, sizeof(buf), &pidfd, 1,
+                                &sender, MSG_DONTWAIT);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
@@ -601,13 +559,14 @@ static bool take_record(struct impid *a)
         ev_io_stop(a->loop, &a->records);
         return false;
     }
-    take_sender(&sender, &msg);
+    if (pidfd < 0) /* it could not send its own */
+        pidfd = pidfd_open_pid(sender.pid);
     if (task_frame_parse(&f, buf, (size_t)n, sizeof(buf)) == n &&
         f.type == TASK_REGISTER &&
         task_register_decode(&r, f.payload, f.len) == 0)
-        registered(a, r.rank, sender.pid, sender.pidfd);
-    else if (sender.pidfd >= 0)
-        close(sender.pidfd);
+        registered(a, r.rank, sender.pid, pidfd);
+    else if (pidfd >= 0)
+        close(pidfd);
     return true;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd_pass.h"
 #include "base/local.h"
 #include "impi/spawn.h"
 
@@ -79,24 +80,15 @@ static int reserve(struct agent *a)
 /* A descriptor may travel with any byte. */
 static ssize_t receive(struct agent *a, int *fd)
 {
-    union {
-        char space[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct iovec iov = {a->buf + a->len, a->size - a->len};
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = control.space,
-                         .msg_controllen = sizeof(control.space)};
-    ssize_t n = recvmsg(a->fd, &msg, MSG_CMSG_CLOEXEC);
-    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+    int got;
+    ssize_t n = fd_pass_receive(a->fd, a->buf + a->len, a->size - a->len, &got,
+                                1, NULL, 0);
 
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len == CMSG_LEN(sizeof(int))) {
-        if (*fd >= 0)
-            close(*fd);
-        memcpy(fd, CMSG_DATA(c), sizeof(int));
-    }
+    if (got < 0)
+        return n;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = got;
     return n;
 }
 

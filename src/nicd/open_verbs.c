@@ -15,28 +15,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd_pass.h"
+
 /* The answer: descriptors, or why there are none. */
 static int answer(const int fds[2], const char *why)
 {
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(2 * sizeof(int))];
-    } control = {0};
     /* A message of no bytes carries nothing. */
-    struct iovec text = {(void *)why, strlen(why) + 1};
-    struct msghdr m = {.msg_iov = &text, .msg_iovlen = 1};
-
-    if (fds) {
-        struct cmsghdr *c = &control.head;
-
-        m.msg_control = control.space;
-        m.msg_controllen = sizeof(control.space);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(2 * sizeof(int));
-        memcpy(CMSG_DATA(c), fds, 2 * sizeof(int));
-    }
-    if (sendmsg(STDIN_FILENO, &m, MSG_NOSIGNAL) >= 0)
+    if (fd_pass_send(STDIN_FILENO, why, strlen(why) + 1, fds, fds ? 2 : 0, 0) >=
+        0)
         return fds ? 0 : 1;
     fprintf(stderr, "nicd-verbs: no socket to answer by: %s\n",
             strerror(errno));

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd_pass.h"
 #include "base/log.h"
 
 #define AT_A_TIME 64   /* events, of a device */
@@ -177,28 +178,6 @@ static void on_events(struct ev_loop *loop, ev_io *io, int revents)
         ev_io_start(loop, io);
 }
 
-/* The descriptors of a message; how many. */
-static size_t take_descriptors(struct msghdr *m, int fds[DESCRIPTORS])
-{
-    size_t n = 0;
-
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        for (size_t at = CMSG_LEN(0); at + sizeof(int) <= c->cmsg_len;
-             at += sizeof(int)) {
-            int fd;
-
-            memcpy(&fd, (char *)c + at, sizeof(fd));
-            if (n < DESCRIPTORS)
-                fds[n++] = fd;
-            else
-                close(fd);
-        }
-    }
-    return n;
-}
-
 static void listen_to(struct known *k, const int fds[DESCRIPTORS])
 {
     ev_io_stop(k->of->o.loop, &k->io);
@@ -216,30 +195,21 @@ static void on_answer(struct ev_loop *loop, ev_io *io, int revents)
 {
     struct known *k = io->data;
     char why[WHY_SIZE];
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
-    } control = {0};
-    struct iovec text = {why, sizeof(why) - 1};
-    struct msghdr m = {.msg_iov = &text,
-                       .msg_iovlen = 1,
-                       .msg_control = control.space,
-                       .msg_controllen = sizeof(control.space)};
     int fds[DESCRIPTORS];
-    size_t nfds;
-    ssize_t n = recvmsg(io->fd, &m, MSG_CMSG_CLOEXEC);
+    ssize_t n = fd_pass_receive(io->fd, why, sizeof(why) - 1, fds, DESCRIPTORS,
+                                NULL, 0);
 
     (void)loop;
     (void)revents;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    nfds = n < 0 ? 0 : take_descriptors(&m, fds);
-    if (nfds == DESCRIPTORS) {
+    if (fds[DESCRIPTORS - 1] >= 0) {
         listen_to(k, fds);
         return;
     }
-    while (nfds > 0)
-        close(fds[--nfds]);
+    for (size_t i = 0; i < DESCRIPTORS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
     why[n > 0 ? n : 0] = '\0';
     for (char *c = why; *c; c++)
         if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/accept.h"
+#include "base/fd_pass.h"
 #include "base/local.h"
 #include "base/log.h"
 #include "swfabd/greet.h"
@@ -113,28 +114,6 @@ static int make_rings(struct swfabd_seat *seat, int fd[2], struct errbuf *err)
     return -1;
 }
 
-static int send_welcome(int sock, const void *buf, size_t len, const int *fd,
-                        size_t nfds)
-{
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
-    } control;
-    struct iovec iov = {(void *)buf, len};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-
-    if (nfds) {
-        memset(&control, 0, sizeof(control));
-        msg.msg_control = control.bytes;
-        msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-        CMSG_FIRSTHDR(&msg)->cmsg_level = SOL_SOCKET;
-        CMSG_FIRSTHDR(&msg)->cmsg_type = SCM_RIGHTS;
-        CMSG_FIRSTHDR(&msg)->cmsg_len = CMSG_LEN(nfds * sizeof(int));
-        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&msg)), fd, nfds * sizeof(int));
-    }
-    return sendmsg(sock, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
-}
-
 /* 0, or -1 with text and nobody in the seat. */
 static int take_seat(struct comer *c, struct greeting *g, struct errbuf *err)
 {
@@ -148,7 +127,8 @@ static int take_seat(struct comer *c, struct greeting *g, struct errbuf *err)
     swfabd_seat_clear(seat, "another takes its place");
     if (rings && make_rings(seat, fd, err) < 0)
         return -1;
-    rc = send_welcome(c->fd, buf, len, fd, rings ? 2 : 0);
+    rc = fd_pass_send(c->fd, buf, len, fd, rings ? 2 : 0, MSG_DONTWAIT) < 0 ? -1
+                                                                            : 0;
     if (rc < 0)
         errprintf(err, "cannot answer: %s", strerror(errno));
     for (int i = 0; rings && i < 2; i++)

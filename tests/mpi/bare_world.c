@@ -35,6 +35,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd_pass.h"
 #include "base/mac.h"
 #include "base/sealed.h"
 #include "flooded_way.h"
@@ -172,24 +173,12 @@ static void send_world(struct proc *p)
 {
     uint8_t head[IMPI_WORLD_HEAD_SIZE];
     uint8_t frame[TASK_HEADER_SIZE + sizeof(head)];
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {.space = {0}};
-    struct iovec iov = {frame, sizeof(frame)};
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = &control,
-                         .msg_controllen = sizeof(control)};
     int table = make_table();
 
     impi_world_encode_head(&b.world, head);
     task_frame_encode(frame, sizeof(frame), TASK_WORLD, head, sizeof(head));
-    control.head.cmsg_level = SOL_SOCKET;
-    control.head.cmsg_type = SCM_RIGHTS;
-    control.head.cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(&control.head), &table, sizeof(int));
-    if (sendmsg(p->fd, &msg, MSG_NOSIGNAL) != (ssize_t)sizeof(frame) &&
+    if (fd_pass_send(p->fd, frame, sizeof(frame), &table, 1, 0) !=
+            (ssize_t)sizeof(frame) &&
         !b.failed)
         die("WORLD");
     close(table);

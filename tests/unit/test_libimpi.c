@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/fd_pass.h"
 #include "libimpi/agent.h"
 #include "impi/hostaddr.h"
 #include "libimpi/tolerate.h"
@@ -74,23 +75,8 @@ static void send_env_with_fd(struct fixture *f, int fd)
                          .env = vars};
     uint8_t buf[1024];
     ssize_t len = task_env_encode(buf, sizeof(buf), &e);
-    struct iovec iov = {buf, (size_t)len};
-    union {
-        char space[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = control.space,
-                         .msg_controllen = sizeof(control.space)};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
-    memset(&control, 0, sizeof(control));
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-    assert_int_equal(sendmsg(f->peer, &msg, 0), len);
+    assert_int_equal(fd_pass_send(f->peer, buf, (size_t)len, &fd, 1, 0), len);
 }
 
 static const struct task_hello hello = {

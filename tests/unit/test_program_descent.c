@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/fd_pass.h"
 #include "elan/program_descent.h"
 #include "elan/program_read.h"
 
@@ -145,20 +146,7 @@ static int setup(void **state)
     assert_int_equal(program_cgroup_reopen(&f.hsnds, f.group.path, false, &err),
                      0);
 
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {.space = {0}};
-    struct iovec iov = {(char *)"", 1};
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = &control,
-                         .msg_controllen = sizeof(control.space)};
-    control.head.cmsg_level = SOL_SOCKET;
-    control.head.cmsg_type = SCM_RIGHTS;
-    control.head.cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(&control.head), &f.entry, sizeof(int));
-    assert_int_equal(sendmsg(pair[0], &msg, 0), 1);
+    assert_int_equal(fd_pass_send(pair[0], "", 1, &f.entry, 1, 0), 1);
     close(pair[0]);
     close(pair[1]);
     hear(&f, 4);

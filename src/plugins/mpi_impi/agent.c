@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/auth_info.h"
+#include "base/fd_pass.h"
 #include "base/sitedir.h"
 #include "impid/names.h"
 #include "plugins/mpi_impi/agent.h"
@@ -295,41 +296,21 @@ static pid_t spawn_inside(int alive)
 /* From the one between: by this the keeper ends what is not its child. */
 static void send_pidfd(int to, pid_t pid)
 {
-    char space[CMSG_SPACE(sizeof(int))] = {0}, byte = 0;
-    struct iovec iov = {&byte, 1};
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = space,
-                         .msg_controllen = sizeof(space)};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
     int pidfd;
 
     close_others(&to, 1); /* slurmstepd may have none left */
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    *c = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-    memcpy(CMSG_DATA(c), &pidfd, sizeof(int));
     if (pidfd >= 0)
-        sendmsg(to, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        fd_pass_send(to, "", 1, &pidfd, 1, MSG_DONTWAIT);
 }
 
 /* -1: it was not sent. */
 static int take_pidfd(int from)
 {
-    char space[CMSG_SPACE(sizeof(int))], byte;
-    struct iovec iov = {&byte, 1};
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = space,
-                         .msg_controllen = sizeof(space)};
-    struct cmsghdr *c;
-    int pidfd = -1;
+    char byte;
+    int pidfd;
 
-    if (recvmsg(from, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
-        return -1;
-    c = CMSG_FIRSTHDR(&msg);
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(&pidfd, CMSG_DATA(c), sizeof(int));
+    fd_pass_receive(from, &byte, 1, &pidfd, 1, NULL, MSG_DONTWAIT);
     return pidfd;
 }
 

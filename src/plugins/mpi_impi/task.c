@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd_pass.h"
 #include "impi/task_wire.h"
 #include "impid/names.h"
 #include "impid/task_proc.h"
@@ -16,36 +17,18 @@
 /* A record and our pidfd, for whoever will be impid; the kernel keeps both.
  * By the pidfd it knows us however late it comes, and whoever has our pid
  * then. */
-static ssize_t send_register(int fd, void *frame, size_t len, int pidfd)
-{
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {.space = {0}};
-    struct iovec iov = {frame, len};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-
-    if (pidfd >= 0) {
-        msg.msg_control = &control;
-        msg.msg_controllen = sizeof(control);
-        control.head.cmsg_level = SOL_SOCKET;
-        control.head.cmsg_type = SCM_RIGHTS;
-        control.head.cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(&control.head), &pidfd, sizeof(int));
-    }
-    return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 static int register_task(uint32_t rank, uint32_t local)
 {
     struct task_register r = {rank, local};
     int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
     uint8_t frame[64];
     ssize_t len = task_register_encode(frame, sizeof(frame), &r);
-    ssize_t n = send_register(impi_agent_tasks(), frame, (size_t)len, pidfd);
+    ssize_t n = fd_pass_send(impi_agent_tasks(), frame, (size_t)len, &pidfd,
+                             pidfd >= 0, MSG_DONTWAIT);
 
     if (n < 0 && errno == ETOOMANYREFS) /* too many wait as it is */
-        n = send_register(impi_agent_tasks(), frame, (size_t)len, -1);
+        n = fd_pass_send(impi_agent_tasks(), frame, (size_t)len, NULL, 0,
+                         MSG_DONTWAIT);
     if (n < 0)
         slurm_error("mpi/impi: SF-E301: task %u: impid: %m", rank);
     if (pidfd >= 0)
