@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# systemd finds nothing wrong with our units.  The programs in them are those
-# of the build directory, for it looks whether they are there.
+# systemd finds nothing wrong with our units as they were built.  The programs in
+# them are those of the build directory, for it looks whether they are there.
 set -u
 . "$(dirname "$0")/tap.sh"
 . "$top/tests/cluster/mini/patience.sh"
@@ -14,8 +14,17 @@ printf '[Service]\nExecStart=/bin/true\n' >"$tmp/munge.service"
 cp "$tmp/munge.service" "$tmp/slurmd.service"
 cp "$tmp/munge.service" "$tmp/slurmctld.service"
 for u in $units; do
-    sed "s,@pkglibexecdir@/,$build/src/$u/," "$top/dist/$u.service.in" \
-        >"$tmp/$u.service"
+    sed "s,^ExecStart=.*/,ExecStart=$build/src/$u/," \
+        "$build/dist/$u.service" >"$tmp/$u.service"
+    # config.status takes what configure knows out of the Makefile's own rules.
+    check "$u: every place in it is one of this build" \
+        "$(grep -nE '@[A-Za-z_]+@' "$tmp/$u.service")"
+done
+# Others look for a socket where its user may not make it: without its name
+# there the daemon serves nobody.
+for u in mapperd swfabd; do
+    grep -qE '^ExecStartPost=\+/bin/ln -sfn ' "$tmp/$u.service"
+    report $? "$u without its socket's other name fails" "$tmp/$u.service"
 done
 for u in $units; do
     SYSTEMD_UNIT_PATH=$tmp: timeout "$(patience 60)" systemd-analyze verify \
