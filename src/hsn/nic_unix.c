@@ -119,6 +119,16 @@ static void hello_made(struct clerk_job *job, bool cancelled)
     u->next = clock_ns() + ANSWER_NS;
 }
 
+static void say_nobody(const struct unix_nic *u)
+{
+    struct errbuf text;
+
+    errprintf(&text, "%s: %s; does swfabd run, and make its socket there?",
+              u->o.fabric, strerror(errno));
+    if (u->o.say)
+        u->o.say(u->o.arg, true, text.text);
+}
+
 static void call(struct unix_nic *u, uint64_t now)
 {
     struct ucred peer;
@@ -126,8 +136,10 @@ static void call(struct unix_nic *u, uint64_t now)
 
     u->next = now + AGAIN_NS;
     u->fd = local_connect(u->o.fabric, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
-    if (u->fd < 0)
+    if (u->fd < 0) {
+        say_nobody(u);
         return;
+    }
     if (getsockopt(u->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0)
         u->credentials.reader = peer.uid == 0 ? 0 : u->o.service;
     u->link = softlink_new_caller(u->o.name, u->o.board, u->carrier, 0,

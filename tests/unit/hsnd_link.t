@@ -105,6 +105,8 @@ for kind in "${links[@]}"; do
     signal KILL "$swfabd_pid"
     wait "$swfabd_pid" 2>/dev/null
     ok "the link is down without swfabd" until_ok 15 is h1 status link False
+    ok "... and where hsnd looks for it is said" until_ok 15 has_line \
+        "SF-E802 $tmp/fabric: .*swfabd" "$tmp/h1.log"
     start_swfabd
     ok "and comes back with it" until_ok 15 is h1 status link True
     until_ok 15 is h2 status link True
