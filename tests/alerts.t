@@ -14,7 +14,7 @@ dashboard=$top/contrib/slurm_fabric.dashboard.json
 # named by who reports them.
 told() {
     tr -d '\n' <"$top/src/switchmgrd/metrics.c" |
-        grep -oE '(put_one|put_states|head)\(f, (n, )?"[a-z_]+"' |
+        grep -oE '(put_one|put_states|put_by_map|head)\(f, (n, )?"[a-z_]+"' |
         grep -oE '"[a-z_]+"' | tr -d '"' | sed 's/^/slurm_fabric_/' | sort -u
 }
 

@@ -78,21 +78,52 @@ static void put_hosts(FILE *f, const struct collector *n)
     }
 }
 
-static void put_map(FILE *f, const struct collector *n)
+static double version_of(const struct health_map *m)
 {
-    const struct health_map *m = model_map(n->model);
+    return (double)m->version;
+}
 
-    if (!m->known)
+static double configured(const struct health_map *m)
+{
+    return m->configured;
+}
+
+static double age_of(const struct health_map *m)
+{
+    return (double)(steady_now() - m->at) / 1000.0;
+}
+
+static double verify_seconds(const struct health_map *m)
+{
+    return (double)m->verify_us / 1e6;
+}
+
+/* One series for each rail that has a map. */
+static void put_by_map(FILE *f, const struct collector *n, const char *name,
+                       const char *help,
+                       double (*value)(const struct health_map *m))
+{
+    head(f, name, "gauge", help);
+    for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+        const struct health_map *m = model_map_of(n->model, rail);
+
+        if (m->known)
+            fprintf(f, "slurm_fabric_%s{rail=\"%u\"} %.15g\n", name, rail,
+                    value(m));
+    }
+}
+
+static void put_maps(FILE *f, const struct collector *n)
+{
+    if (!model_map(n->model)->known)
         return;
-    put_one(f, "map_version", "gauge", "Version of the leader's map.",
-            (double)m->version);
-    put_one(f, "map_configured", "gauge",
-            "Whether all hosts have their routes of it.", m->configured);
-    put_one(f, "map_report_age_seconds", "gauge",
-            "Since the leading mapper was heard.",
-            (double)(steady_now() - m->at) / 1000.0);
-    put_one(f, "map_verify_seconds", "gauge",
-            "How long the last verification took.", (double)m->verify_us / 1e6);
+    put_by_map(f, n, "map_version", "Version of the leader's map.", version_of);
+    put_by_map(f, n, "map_configured",
+               "Whether all hosts have their routes of it.", configured);
+    put_by_map(f, n, "map_report_age_seconds",
+               "Since the leading mapper was heard.", age_of);
+    put_by_map(f, n, "map_verify_seconds",
+               "How long the last verification took.", verify_seconds);
 }
 
 static void put_reports(FILE *f, const struct collector *n)
@@ -242,7 +273,7 @@ static char *write_all(const struct collector *n, size_t *len)
     put_states(f, n, "links", REPORT_LINK, "Links between crossbars by state.");
     put_states(f, n, "xbars", REPORT_XBAR, "Crossbars by state.");
     put_hosts(f, n);
-    put_map(f, n);
+    put_maps(f, n);
     put_reports(f, n);
     put_updater(f, n);
     put_counters(f, n);

@@ -320,9 +320,27 @@ static int64_t held_back(const struct collector *n)
     return held;
 }
 
+/* Who leads each rail that has a map. */
+static void put_maps(const struct collector *n, struct json_object *out)
+{
+    struct json_object *list = json_object_new_array(), *o;
+
+    for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+        const struct health_map *m = model_map_of(n->model, rail);
+
+        if (!m->known)
+            continue;
+        o = json_object_new_object();
+        jsonx_add_int(o, "rail", rail);
+        jsonx_add_str(o, "leader", m->leader);
+        jsonx_add_int(o, "heard", steady_wall(m->at));
+        json_object_array_add(list, o);
+    }
+    json_object_object_add(out, "maps", list);
+}
+
 static void look(struct page *p, const struct collector *n, int64_t now)
 {
-    const struct health_map *m = model_map(n->model);
     struct json_object *o = json_object_new_object();
 
     jsonx_add_int(o, "now", steady_wall(now));
@@ -335,10 +353,7 @@ static void look(struct page *p, const struct collector *n, int64_t now)
     jsonx_add_int(o, "drain_max", n->conf.drain_max);
     jsonx_add_int(o, "drain_interval", n->conf.drain_interval);
     jsonx_add_int(o, "drain_percent", n->conf.drain_percent);
-    if (m->known) {
-        jsonx_add_str(o, "leader", m->leader);
-        jsonx_add_int(o, "heard", steady_wall(m->at));
-    }
+    put_maps(n, o);
     put_kind(n, REPORT_HOST, "hosts", o);
     put_kind(n, REPORT_XBAR, "xbars", o);
     put_kind(n, REPORT_LINK, "links", o);

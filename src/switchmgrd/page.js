@@ -590,7 +590,8 @@ function words() {
     ["Held back by the caps", String(health.capped)],
     ["Caps", health.drain_max + " drains within " + health.drain_interval + " s, " + health.drain_percent + " % of the nodes at a time"],
     ["Maintenance", health.maintenance.length ? health.maintenance.slice(0, 50).join(", ") : "none"],
-    ["Mapper", health.leader ? health.leader + ", heard " + ago(health.heard) + " ago" : "none was heard"],
+    ...(health.maps.length ? health.maps.map(m => ["Mapper" + (health.maps.length > 1 ? " of rail " + m.rail : ""), m.leader + ", heard " + ago(m.heard) + " ago"])
+      : [["Mapper", "none was heard"]]),
     ["Mode", health.dry_run ? "dry run: Slurm is told nothing" : ""]]).childNodes);
   $("events").replaceChildren(...health.events.slice().reverse().map(e => el("li", {}, el("time", {}, clock(e.at)), e.text)));
 }

@@ -7,7 +7,8 @@
  *
  *     hsnd STATE [WHY]          of NODE's own host, with two counters
  *     as OTHER STATE            hsnd of another node (a lie)
- *     mapper VERSION [NAME=STATE..]   a whole map of hosts, NODE leads
+ *     mapper VERSION [rail=N] [NAME=STATE..]
+ *                               a whole map of hosts of a rail, NODE leads
  *     map VERSION HOSTLIST      so many hosts that are all up, in parts
  *     beat VERSION              the map is as it was
  *
@@ -43,6 +44,7 @@ static void add_host(struct report *r, const char *name, const char *state)
     memset(rec, 0, sizeof(*rec));
     rec->kind = REPORT_HOST;
     rec->seen = seen_of(state);
+    rec->rail = r->map.present ? r->map.rail : 0;
     snprintf(rec->name, sizeof(rec->name), "%s", name);
     if (rec->seen != SEEN_UP)
         snprintf(rec->why, sizeof(rec->why), "scripted");
@@ -56,6 +58,10 @@ static void add_item(struct report *r, char *word)
     if (!eq || r->nrecords == SF_REPORT_RECORDS_MAX)
         return;
     *eq = '\0';
+    if (strcmp(word, "rail") == 0) {
+        r->map.rail = (uint8_t)atoi(eq + 1);
+        return;
+    }
     add_host(r, word, eq + 1);
     if (strncmp(word, "xbar.", 5) == 0)
         records[r->nrecords - 1].kind = REPORT_XBAR;

@@ -696,6 +696,31 @@ case_a_fault_stands_out_among_many() {
     say n3 hsnd up link up
 }
 
+# Two rails, each with a mapper that leads it and a map of its own.
+case_each_rails_map_is_shown() {
+    reporters_speak
+    all_back
+    say n3 "hsnd up"$'\n'"mapper 7 n0=up n3=up"
+    wait_for 60 page_has '"leader":"n3"'
+    metrics
+    assert_output '^slurm_fabric_map_version[{]rail="0"[}] 7$' 1
+    assert_output '^slurm_fabric_map_version' 1
+    say n2 "hsnd up"$'\n'"mapper 9 rail=1 n0=up n2=up"
+    wait_for 60 page_has '"leader":"n2"'
+    metrics
+    assert_output '^slurm_fabric_map_version[{]rail="0"[}] 7$' 1
+    assert_output '^slurm_fabric_map_version[{]rail="1"[}] 9$' 1
+    for family in configured report_age_seconds verify_seconds; do
+        assert_output "^slurm_fabric_map_$family[{]rail=\"[01]\"[}] " 2
+    done
+    assert_empty "$(python3 "$SF_TOP_SRCDIR/tests/cluster/metrics_check.py" \
+        <<<"$out" 2>&1)" "what is wrong with the metrics"
+    need_browser
+    looks 1440x1000 rails \
+        "$(row 'Mapper of rail 0').startsWith('n3, heard ') &&
+         $(row 'Mapper of rail 1').startsWith('n2, heard ')"
+}
+
 reporters_speak() {
     local node
     for node in n0 n1 n2 n3; do

@@ -75,6 +75,29 @@ static inline void page_bed_says(struct page_bed *b, int node,
         abort();
 }
 
+/* The mapper on a node leads this rail, and says a map of one host. */
+static inline void page_bed_leads(struct page_bed *b, int node, uint8_t rail)
+{
+    struct report_record r = {
+        .kind = REPORT_HOST, .seen = SEEN_UP, .rail = rail, .name = "n1"};
+    struct report rep = {.from = REPORT_MAPPERD,
+                         .instance = 1,
+                         .seq = ++b->seq,
+                         .map = {.present = true,
+                                 .rail = rail,
+                                 .leader = true,
+                                 .version = 7,
+                                 .part = 1,
+                                 .parts = 1},
+                         .records = &r,
+                         .nrecords = 1};
+    struct errbuf err;
+
+    snprintf(rep.node, sizeof(rep.node), "n%d", node);
+    if (model_input(b->n.model, &rep, page_bed_now, &err) < 0)
+        abort();
+}
+
 static inline int page_bed_up(void **state)
 {
     struct page_bed *b = calloc(1, sizeof(*b));

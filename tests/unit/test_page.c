@@ -261,6 +261,35 @@ static void a_fault_is_told_with_what_became_of_it(void **state)
     }
 }
 
+/* As many as lead: none, the only one, both. */
+static void each_rail_has_its_mapper(void **state)
+{
+    static const char *const leaders[] = {"n3", "n5"};
+    static const int64_t rails[] = {0, 2};
+    struct page_bed *b = *state;
+    int64_t rail;
+    size_t n;
+
+    for (size_t lead = 0; lead <= 2; lead++) {
+        struct json_object *o, *maps;
+
+        if (lead > 0)
+            page_bed_leads(b, lead == 1 ? 3 : 5, (uint8_t)rails[lead - 1]);
+        page_bed_now += 1000; /* not the same look */
+        o = get(b, "/health.json");
+        maps = jsonx_array(o, "maps", &n);
+        assert_int_equal(n, lead);
+        for (size_t i = 0; i < n; i++) {
+            struct json_object *map = json_object_array_get_idx(maps, i);
+
+            assert_string_equal(jsonx_str(map, "leader", 64), leaders[i]);
+            assert_true(jsonx_int(map, "rail", 0, 255, &rail));
+            assert_int_equal(rail, rails[i]);
+        }
+        json_object_put(o);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, page_bed_up, page_bed_down)
 
 int main(void)
@@ -273,6 +302,7 @@ int main(void)
         TEST(before_there_is_a_map_nothing_is_told_of_one),
         TEST(the_fabric_is_told_with_names_and_cables),
         TEST(a_fault_is_told_with_what_became_of_it),
+        TEST(each_rail_has_its_mapper),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
