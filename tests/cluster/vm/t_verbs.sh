@@ -24,7 +24,7 @@ make_device >"$case_tmp/device" 2>&1 ||
 # peers.
 export FI_UNIVERSE_SIZE=16
 # A guest that is emulated takes seconds to connect.
-export IMPI_SHM=0 IMPI_STATS=1 IMPI_SILENCE=7200 SLURM_IMPI_WINDOWS=messages
+export IMPI_SHM=0 IMPI_STATS=1 IMPI_SILENCE=7200
 # Each library's own messages keep off the device, which would be slow for both:
 # UCX gives a peer up after seconds.
 export UCX_TLS=tcp,self,sysv,posix OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp,vader
@@ -36,11 +36,11 @@ counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
 
 # sum FIELD: of the lines on frames, all ranks.
 sum() {
-    local words='([0-9]+) frames out with ([0-9]+) bytes \(([0-9]+) pieces lent\), ([0-9]+) in with ([0-9]+) \(([0-9]+) reads, [0-9]+ to be copied\), ([0-9]+) of strangers; of windows [0-9]+ puts, [0-9]+ gets'
+    local words='([0-9]+) frames out with ([0-9]+) bytes \(([0-9]+) pieces lent\), ([0-9]+) in with ([0-9]+) \(([0-9]+) reads, [0-9]+ to be copied\), ([0-9]+) of strangers; of windows ([0-9]+) puts, ([0-9]+) gets'
     sed -nE "s/^.*: verbs;ofi_rxm: $words\$/\\$1/p" <<<"$err" |
         awk '{ n += $1 } END { print n + 0 }'
 }
-FRAMES=1 BYTES=2 LENT=3 READS=6 STRANGERS=7
+FRAMES=1 BYTES=2 LENT=3 READS=6 STRANGERS=7 PUTS=8 GETS=9
 
 # assert_by_verbs RANKS: each rank's table says so of all that it sent to
 # another client, and the device has seen the packets of it: one at least for
@@ -94,6 +94,21 @@ case_memory_that_is_mapped_anew() {
 case_windows() {
     world rma_ops mpich:1 openmpi:1
     assert_by_verbs 2
+}
+
+# Long puts and gets are the network's own: the provider grants
+# FI_DELIVERY_COMPLETE, without which no put is, and the device sees at least the
+# 16 packets of each beside those of the frames.
+case_long_puts_and_gets_of_windows() {
+    local packets
+    world rma_long mpich:1 openmpi:1
+    assert_by_verbs 2
+    packets=$((sent_after - sent_before))
+    echo "# $(sum $PUTS) puts, $(sum $GETS) gets, $(sum $FRAMES) frames, $packets packets"
+    [ "$(sum $PUTS)" -ge 20 ] || fail "$(sum $PUTS) puts by the network: $err"
+    [ "$(sum $GETS)" -ge 20 ] || fail "$(sum $GETS) gets by the network: $err"
+    [ $packets -ge $(($(sum $FRAMES) + 16 * ($(sum $PUTS) + $(sum $GETS)))) ] ||
+        fail "$packets packets for $err"
 }
 
 # As a site has it: the network of the device in impi.conf, nothing said of
