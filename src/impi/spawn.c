@@ -242,16 +242,23 @@ char **impi_spawn_argv(const struct impi_spawn *s, uint32_t job,
     return taken(&out);
 }
 
-/* What Slurm and this launch have put there is not the children's. */
+/* What Slurm and this launch have put there is not the children's, but for what
+ * the job has: srun gives that to no step of a job that is there already. */
 static bool is_of_launch(const char *variable)
 {
     static const char *const begins[] = {
         "SLURM_", "SLURMD_", "SRUN_", "SBATCH_", "SALLOC_", "PMI_", "PMIX_"};
-    static const char *const users[] = {
-        "SLURM_CONF=",          "SLURM_IMPI_CLIENTS=", "SLURM_IMPI_LOG=",
-        "SLURM_IMPI_BACKENDS=", "SLURM_IMPI_DATA=",    "SLURM_IMPI_THREAD=",
-        "SLURM_IMPI_FLAT=",     "SLURM_IMPI_NAMES=",   "SLURM_IMPI_WINDOWS=",
-        "SLURM_IMPI_DIRECT="};
+    static const char *const users[] = {"SLURM_CONF=",
+                                        "SLURM_IMPI_CLIENTS=",
+                                        "SLURM_IMPI_LOG=",
+                                        "SLURM_IMPI_BACKENDS=",
+                                        "SLURM_IMPI_DATA=",
+                                        "SLURM_IMPI_THREAD=",
+                                        "SLURM_IMPI_FLAT=",
+                                        "SLURM_IMPI_NAMES=",
+                                        "SLURM_IMPI_WINDOWS=",
+                                        "SLURM_IMPI_DIRECT=",
+                                        "SLURM_JOB_CPUS_PER_NODE="};
 
     for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
         if (strncmp(variable, users[i], strlen(users[i])) == 0)

@@ -102,3 +102,13 @@ collect() {
     code=$?
     out=$(cat "$case_tmp/bg.out") err=$(cat "$case_tmp/bg.err")
 }
+
+# Before a command of salloc: the job lasts until steps that were spawned have
+# ended, too.
+# shellcheck disable=SC2016,SC2034
+to_the_last_step=(sh -c '"$@"
+code=$?
+while squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep -qv extern; do
+    sleep 0.1
+done
+exit $code' sh)

@@ -23,25 +23,15 @@ spawned() {
     assert_output "^child [0-9]+ of $1 on " "$1"
 }
 
-# in_job COMMAND..: in an allocation of three nodes with four processors each,
-# which lasts until the children's step has ended, too.
-cat >"$WORK/in_job" <<'EOF'
-#!/bin/sh
-"$@"
-code=$?
-while squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep -qv extern; do
-    sleep 0.1
-done
-exit $code
-EOF
-chmod 755 "$WORK/in_job"
+# in_job COMMAND..: in an allocation of three nodes with four processors each.
 in_job() {
-    run_as_user salloc -Q -N3 --ntasks-per-node=4 "$WORK/in_job" "$@"
+    run_as_user salloc -Q -N3 --ntasks-per-node=4 "${to_the_last_step[@]}" "$@"
 }
 
 case_a_world_of_one_library_has_another_started() {
     in_job srun --mpi=impi -N1 -n2 --exact "$M" world "$O" 2
     spawned 2
+    assert_output '^universe 12$' 2
     in_job srun --mpi=impi -N1 -n2 --exact "$O" world "$M" 3
     spawned 3
     assert_nothing_left
@@ -78,14 +68,12 @@ case_children_that_leave_make_room() {
     local parents
 
     rm -f "$WORK/leave"
-    start_as_user salloc -Q -N3 --ntasks-per-node=4 "$WORK/in_job" \
-        srun --mpi=impi -N1 -n2 --exact "$M" lingers "$O" 10
+    start_as_user salloc -Q -N3 --ntasks-per-node=4 \
+        "${to_the_last_step[@]}" srun --mpi=impi -N1 -n2 --exact "$M" lingers "$O" 10
     parents=$!
     wait_for 60 second_waits
     run_as_user touch "$WORK/leave"
-    code=0
-    wait "$parents" || code=$?
-    out=$(cat "$case_tmp/bg.out") err=$(cat "$case_tmp/bg.err")
+    collect "$parents"
     assert_code 0
     assert_output '^PASS spawn$' 1
     assert_output '^PASS child$' 2

@@ -13,10 +13,39 @@ need_packages() {
     [ -e "$1" ] || skip_all "$1 is not there: apt-get install ${*:2}"
 }
 
-# codes_up [NODES]
+# codes_up [NODES [CPUS]]
 codes_up() {
-    cluster_up --nodes "${1:-2}" --cpus 4
+    cluster_up --nodes "${1:-2}" --cpus "${2:-4}"
     RUN=$WORK/run
+}
+
+# need_netcdf: what make_netcdf wants.
+need_netcdf() {
+    local l
+    [ -f "${NETCDF_SOURCE-}/nc_test4/tst_parallel.c" ] || skip_all \
+        "NETCDF_SOURCE=DIR says no source of netCDF: apt-get source netcdf"
+    for l in mpich openmpi; do
+        need_packages "/usr/include/hdf5/$l/hdf5.h" libhdf5-mpich-dev \
+            libhdf5-openmpi-dev
+    done
+}
+
+# make_netcdf LIBRARY: parallel netCDF-4 of $NETCDF_SOURCE, once, with the
+# distribution's parallel HDF5, in netcdf/LIBRARY of this build: Debian has it for
+# Open MPI only.
+make_netcdf() {
+    (
+        mkdir -p "$SF_TOP_BUILDDIR/netcdf/$1" &&
+            cd "$SF_TOP_BUILDDIR/netcdf/$1" || exit
+        [ ! -e made ] || exit 0
+        "$NETCDF_SOURCE/configure" CC="mpicc.$1" \
+            CPPFLAGS="$(pkg-config --cflags "hdf5-$1")" \
+            LDFLAGS="$(pkg-config --libs-only-L "hdf5-$1")" CFLAGS="-O1 -g -w" \
+            --disable-shared --enable-static --enable-parallel-tests \
+            --disable-dap --disable-byterange --disable-nczarr \
+            --disable-plugins --disable-libxml2 --disable-utilities \
+            --disable-filter-testing && make -j2 && touch made
+    )
 }
 
 # fresh: an empty directory $RUN for the next program.
@@ -110,6 +139,24 @@ leave_the_same() {
     fi
     codes_failed=$((codes_failed + 1))
     report 1 "$title: files differ" "$case_tmp"/{openmpi,both}
+}
+
+# fields: of the files that a run has left, those of netCDF, with a sum of each.
+fields() {
+    (cd "$RUN" && sha256sum ./*.nc)
+}
+
+# compare_fields TITLE: what srun has just left with $case_tmp/alone, of MPICH
+# alone.
+compare_fields() {
+    fields >"$case_tmp/both"
+    if [ "$code" = 0 ] && cmp -s "$case_tmp/both" "$case_tmp/alone"; then
+        passes "$1: $(wc -l <"$case_tmp/both") files as of mpich alone"
+        return
+    fi
+    codes_failed=$((codes_failed + 1))
+    report 1 "$1" - <<<"code $code"$'\n'"$out"$'\n'"$err"$'\n'"$(
+        diff "$case_tmp/alone" "$case_tmp/both")"
 }
 
 passes() { # TITLE

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests of one file of mpi4py's, in the order of their names.
 
-mpi4py_tests.py FOLDER FILE [LIST]
+mpi4py_tests.py FOLDER FILE [LIST | -]
 
-With LIST, a file of names, only these: where processes have different
+"-" writes the names of all.  With LIST, a file of names, only these: where processes have different
 libraries, each must make the same calls, and mpi4py skips other tests for one
 library than for the other.  Rank 0 writes "ok NAME" of each that passed; every
 process what failed.
@@ -52,10 +52,15 @@ def flat(suite):
 def main(folder, name, wanted=None):
     sys.path.insert(0, folder)
     sys.dont_write_bytecode = True
-    if wanted:
+    # mpi4py spawns nothing where these might have an accelerator in use.
+    sys.modules.update(cupy=None, numba=None)
+    if wanted and wanted != "-":
         with open(wanted, encoding="utf-8") as names:
             wanted = set(names.read().split())
     tests = unittest.TestLoader().loadTestsFromModule(__import__(name))
+    if wanted == "-":
+        print("\n".join(sorted(t.id() for t in flat(tests))))
+        return 0
     results = Results()
     unittest.TestSuite(
         sorted((t for t in flat(tests) if wanted is None or t.id() in wanted),

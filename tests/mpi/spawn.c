@@ -58,7 +58,7 @@ static int child(const char *what)
     char cwd[PATH_MAX];
     const char *node = getenv("SLURMD_NODENAME");
     MPI_Comm parent, again;
-    int *appnum, flag = 0;
+    int *appnum, *universe, flag = 0;
 
     MPI_Comm_get_parent(&parent);
     CHECK(parent != MPI_COMM_NULL);
@@ -67,6 +67,9 @@ static int child(const char *what)
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &flag);
     CHECK(flag);
     printf("command %d\n", *appnum);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag);
+    CHECK(flag);
+    printf("universe %d\n", *universe);
     printf("child %d of %d on %s in %s\n", rank, size, node ? node : "-",
            getcwd(cwd, sizeof(cwd)));
     if (strcmp(what, "dies") == 0) {

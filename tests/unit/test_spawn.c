@@ -226,20 +226,24 @@ static void the_launch_s_own_variables_do_not_reach_the_children(void **state)
     char *env[] = {"PATH=/bin",
                    "SLURM_NTASKS=4",
                    "SLURM_CONF=/c",
+                   "SLURM_JOB_CPUS_PER_NODE=4",
                    "SLURM_IMPI_SECRET=s",
                    "SLURM_IMPI_NAMES=/n",
                    "SLURM_IMPI_PARENT=old",
                    "PMI_FD=3",
                    "OMP_NUM_THREADS=2",
                    NULL};
-    static const char *const expected[] = {
-        "PATH=/bin", "SLURM_CONF=/c", "SLURM_IMPI_NAMES=/n",
-        "OMP_NUM_THREADS=2", "SLURM_IMPI_PARENT=impi1/x"};
+    static const char *const expected[] = {"PATH=/bin",
+                                           "SLURM_CONF=/c",
+                                           "SLURM_JOB_CPUS_PER_NODE=4",
+                                           "SLURM_IMPI_NAMES=/n",
+                                           "OMP_NUM_THREADS=2",
+                                           "SLURM_IMPI_PARENT=impi1/x"};
     char **made = impi_spawn_env(&both, env);
 
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         assert_string_equal(made[i], expected[i]);
-    assert_null(made[5]);
+    assert_null(made[6]);
     impi_strings_free(made);
 }
 
