@@ -29,29 +29,20 @@
 #include "switchmgrd/record.h"
 #include "switchmgrd/updater.h"
 
-static volatile int stop;
+static struct updater_orders orders;
 static pid_t child;
 static int to_child; /* our end of the pair */
 
-/* The collector reads whatever comes; it has the user's rights, and we may have
- * none to signal it. */
-static void order(int number)
-{
-    struct rec_order rec = {REC_ORDER, number};
-
-    while (send(to_child, &rec, sizeof(rec), MSG_NOSIGNAL) < 0 &&
-           errno == EINTR)
-        ;
-}
-
+/* The updater may be busy with slurmctld: the collector hears of it now, unless
+ * too much is on its way there. */
 static void on_signal(int number)
 {
     int saved = errno;
 
-    if (number == SIGHUP)
-        order(number);
-    else
-        stop = 1;
+    if (number != SIGHUP)
+        orders.stop = 1;
+    else if (updater_order(to_child, SIGHUP) < 0)
+        orders.reload = 1;
     errno = saved;
 }
 
@@ -94,11 +85,14 @@ static int make_directories(const struct mgrconf *conf, char *state,
     return own_directory(SITEDIR_RUN(MGRCONF_RUN_DIR), conf->user, 0755);
 }
 
-static int end_child(void)
+/* We may have no right to signal it, and it reads whatever comes. */
+static int end_child(int fd)
 {
+    const struct rec_order rec = {REC_ORDER, SIGTERM};
     int status = 0;
 
-    order(SIGTERM);
+    while (send(fd, &rec, sizeof(rec), MSG_NOSIGNAL) < 0 && errno == EINTR)
+        ;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
@@ -112,8 +106,8 @@ static int run_updater(struct mgrconf *conf, const char *conf_path, int fd,
     if (conf->slurm_conf)
         setenv("SLURM_CONF", conf->slurm_conf, 1);
     slurm_init(conf->slurm_conf);
-    rc = updater_run(conf, conf_path, fd, state, &stop);
-    of_child = end_child(); /* first: it takes our end of fd for a fault */
+    rc = updater_run(conf, conf_path, fd, state, &orders);
+    of_child = end_child(fd); /* first: it takes our end of fd for a fault */
     close(fd);
     return of_child ? of_child : rc;
 }

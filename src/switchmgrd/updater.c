@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <slurm/slurm.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -779,8 +780,26 @@ static void reload(struct updater *u)
     u->next_poll = u->jobs.next = 0;
 }
 
+int updater_order(int fd, int number)
+{
+    const struct rec_order rec = {REC_ORDER, number};
+
+    return send(fd, &rec, sizeof(rec), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1
+                                                                        : 0;
+}
+
+/* The signal's handler could not: the collector had too much to read. */
+static void order_reload(const struct updater *u, struct updater_orders *orders)
+{
+    if (!orders->reload)
+        return;
+    orders->reload = 0; /* first: another may come meanwhile */
+    if (updater_order(u->fd, SIGHUP) < 0)
+        orders->reload = 1;
+}
+
 int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
-                const char *state_path, volatile int *stop)
+                const char *state_path, struct updater_orders *orders)
 {
     struct updater *u = calloc(1, sizeof(*u));
     int64_t distance = 0;
@@ -795,13 +814,14 @@ int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
     u->jobs.is_private = true;
     mgrconf_caps(conf, &u->caps_conf);
     upd_state_load(u);
-    while (!*stop) {
+    while (!orders->stop) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
 
         if (poll(&p, 1, time_to_wait(u, more)) < 0 && errno != EINTR)
             break;
         if (read_records(u) < 0)
             break;
+        order_reload(u, orders);
         if (u->reload)
             reload(u);
         poll_slurm(u, &distance);
@@ -812,5 +832,5 @@ int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
         upd_jobs_tell(u);
     }
     free(u); /* its nodes go with the process */
-    return *stop ? 0 : 1;
+    return orders->stop ? 0 : 1;
 }

@@ -72,11 +72,21 @@ struct updater {
     int fd;
 };
 
-/* Run until the collector has gone or a signal comes (*stop).  *conf is
- * what conf_path holds, and read from there again when the collector says
- * so.  Exit code. */
+/* What signals want of the updater; 0 or 1. */
+struct updater_orders {
+    volatile int stop;
+    volatile int reload; /* the collector is still to be told of it */
+};
+
+/* Send the collector, over fd, the order of this signal (record.h), as a signal
+ * handler may: it does not wait.  Returns 0, or -1: not now. */
+int updater_order(int fd, int number);
+
+/* Run until the collector has gone or orders->stop.  *conf is what conf_path
+ * holds, and is read from there again when the collector says so.  Returns the
+ * exit code. */
 int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
-                const char *state_path, volatile int *stop);
+                const char *state_path, struct updater_orders *orders);
 
 /* ---- updater_slurm.c: libslurm ---- */
 

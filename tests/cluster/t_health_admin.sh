@@ -35,6 +35,35 @@ case_a_wrong_list_changes_nothing() {
     wait_for 10 is_not_dry
 }
 
+# has_taken_hup PID: none waits for it, and it is not still at one.
+has_taken_hup() {
+    local key value
+    while read -r key value; do
+        case $key in
+        SigPnd: | ShdPnd: | SigBlk:) ((16#$value & 1)) && return 1 ;;
+        esac
+    done <"/proc/$1/status"
+}
+
+# More of them than the way to the collector holds.
+case_hangups_do_not_hold_up_the_updater() {
+    local updater collector
+    updater=$(switchmgr_pids | head -1)
+    collector=$(switchmgr_pids | tail -1)
+    pidkill STOP "$collector"
+    for _ in {1..400}; do
+        kill -HUP "$updater"
+        has_taken_hup "$updater" || wait_for 10 has_taken_hup "$updater"
+    done
+    switchmgr_conf MetricsListen=127.0.0.1:0 DryRun=yes
+    kill -HUP "$updater"
+    pidkill CONT "$collector"
+    wait_for 10 is_dry
+    switchmgr_conf MetricsListen=127.0.0.1:0
+    kill -HUP "$updater"
+    wait_for 10 is_not_dry
+}
+
 what_cannot_be_used_here_is_told() {
     local line
     for line in Listen=abc Listen=:99999 MetricsListen=localhost:9839 \
