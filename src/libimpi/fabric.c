@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libfabric under the channels: which provider, its one endpoint, the peers on
- * it, and what it says is done.
+ * libfabric under the channels: choosing a provider, its one endpoint, the
+ * peers on it, and its completions.
  */
 #define _GNU_SOURCE
 #include "libimpi/fabric_parts.h"
@@ -182,7 +182,7 @@ void fabric_forget(void)
 
 /* ---- one channel ---- */
 
-/* Buffers to receive for all that may be on the way to us. */
+/* Provide receive buffers for everything that may be on its way to us. */
 static int provide_in(size_t peers)
 {
     size_t want = peers * BUFFERS_IN;
@@ -268,7 +268,7 @@ bool fabric_is_flushed(const struct fabric_peer *p)
 
 /* ---- what arrives ---- */
 
-/* Before we know where the peer is it says no more than its hello. */
+/* Until we know the peer's address it may only send its hello. */
 static void keep_early(struct fabric_peer *p, struct buffer *b, size_t size)
 {
     if (p->early) {
@@ -280,7 +280,7 @@ static void keep_early(struct fabric_peer *p, struct buffer *b, size_t size)
     p->early_size = size;
 }
 
-/* Those that have waited for the one that came last. */
+/* Take the frames that had to wait for the last one. */
 static void take_held(struct fabric_peer *p)
 {
     struct impi_frame frame;
@@ -310,8 +310,8 @@ static void hold(struct fabric_peer *p, struct buffer *b, size_t size,
     *at = b;
 }
 
-/* A frame has come.  Who does not know the key is not our peer, whatever it
- * says. */
+/* A frame has arrived.  A sender that does not know the key is not our peer,
+ * whatever it claims. */
 static void arrive(struct buffer *b, size_t size)
 {
     struct impi_frame frame;
@@ -385,8 +385,9 @@ static void completed(const struct fi_cq_msg_entry *e)
         arrive((struct buffer *)w, e->len);
 }
 
-/* An error of a send, a read or a move is its peer's.  A frame too long for a
- * buffer is a stranger's; any other that did not come may be anybody's. */
+/* An error of a send, a read or a move concerns its peer.  A frame too long for
+ * a buffer came from a stranger; any other failed receive may concern any peer.
+ */
 static void failed(void)
 {
     struct fi_cq_err_entry e = {0};

@@ -22,17 +22,17 @@ struct fabric_memory {
 struct moving {
     struct work work; /* first */
     TAILQ_ENTRY(moving) link;
-    struct fabric_peer *peer; /* NULL: it is gone */
+    struct fabric_peer *peer; /* NULL if it is gone */
     bool put, given;
     uint64_t address, key;
     uint8_t *own;
-    size_t len, at; /* at: of them that are moved */
+    size_t len, at; /* at: bytes that were moved */
     struct fid_mr *mr;
     void *token;
 };
 
 static SLIST_HEAD(, fabric_memory) exposed = SLIST_HEAD_INITIALIZER(exposed);
-static struct movings moved = TAILQ_HEAD_INITIALIZER(moved); /* over */
+static struct movings moved = TAILQ_HEAD_INITIALIZER(moved); /* complete */
 /* Of peers that are gone. */
 static struct movings lost_moves = TAILQ_HEAD_INITIALIZER(lost_moves);
 
@@ -81,7 +81,7 @@ static size_t move_size(const struct moving *m)
     return left < SF_FABRIC_LEND_MAX ? left : SF_FABRIC_LEND_MAX;
 }
 
-/* It is over when the bytes are in the peer's memory, not before. */
+/* Complete only when the bytes are in the peer's memory. */
 static ssize_t give_put(const struct fabric_peer *p, struct moving *m,
                         void *desc)
 {
@@ -194,7 +194,7 @@ void fabric_move_done(struct work *w, int error)
     TAILQ_INSERT_TAIL(&moved, m, link);
 }
 
-/* Those that the provider has go on. */
+/* Moves that the provider has already continue. */
 void fabric_drop_moves(struct fabric_peer *p)
 {
     struct moving *m;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the parts of the fabric share, and nobody else: fabric_frames.c
- * (buffers, and frames in both directions), above it fabric_stream.c (the bytes
- * of a channel) and fabric_moves.c (memory of windows), above all fabric.c.
+ * Shared by the parts of the fabric alone.  Lowest is fabric_frames.c (buffers,
+ * and frames in both directions), above it are fabric_stream.c (the bytes of a
+ * channel) and fabric_moves.c (memory of windows), on top fabric.c.
  */
 #ifndef LIBIMPI_FABRIC_PARTS_H
 #define LIBIMPI_FABRIC_PARTS_H
@@ -17,13 +17,12 @@
 
 #define FRAME SF_FABRIC_FRAME
 #define CREDITS SF_FABRIC_CREDITS
-/* Frames of a peer that are ahead of others, by sequence: all may be. */
+/* Places for frames of a peer that overtook others, by sequence number. */
 #define HELD 64
 
 enum use { USE_IN, USE_OUT, USE_READ, USE_MOVE };
 
-/* What the provider does something with: a frame's memory, a read, or a move.
- */
+/* What the provider works on: a frame's memory, a read, or a move. */
 struct work {
     struct fi_context2 context; /* first: completions name it */
     enum use use;
@@ -36,13 +35,13 @@ struct buffer {
     struct fabric_peer *peer; /* on whose behalf, or NULL */
     uint8_t *data;
     void *desc;
-    size_t len, at; /* in: of the payload (or the piece lent), what was read */
-    /* In, a frame that stands for a piece of the peer's memory: */
-    bool lends;   /* its own bytes come before that: */
-    bool is_lent; /* they are read */
+    size_t len, at; /* in: of the payload or the lent piece; what was read */
+    /* In, a frame that announces a piece of the peer's memory: */
+    bool lends;   /* it does; its own bytes precede the piece */
+    bool is_lent; /* those were read, and the piece is next */
     struct impi_lend lend;
-    unsigned reads; /* of it, under way */
-    bool over;      /* no more of them */
+    unsigned reads; /* reads of the piece under way */
+    bool over;      /* all of it was requested */
     TAILQ_ENTRY(buffer) lent_link;
 };
 TAILQ_HEAD(buffers, buffer);
@@ -62,21 +61,22 @@ struct fabric_peer {
     uint32_t number; /* index in fabric.peers */
     struct impi_frames frames;
     fi_addr_t addr;
-    bool known;           /* its end is */
-    struct buffer *early; /* a frame that came before, */
+    bool known;           /* we have its address */
+    struct buffer *early; /* a frame that came before that */
     size_t early_size;
     struct buffer *held[HELD];
     struct buffers in;  /* frames to read */
-    struct buffers out; /* frames that the provider does not take yet */
-    unsigned sending;   /* that it has taken */
-    uint32_t frame;     /* longest one to it */
-    /* Out: pieces that it has not read, from the oldest on; bytes of the stream
-     * in frames behind them; bytes before them that nobody was told of. */
+    struct buffers out; /* frames that the provider has not taken yet */
+    unsigned sending;   /* frames that it has taken */
+    uint32_t frame;     /* size of the longest frame to the peer */
+    /* Out: pieces that the peer has not read, from the oldest on; bytes of the
+     * stream in frames behind them; bytes before them that were not yet
+     * reported to the caller. */
     struct lent lent[SF_FABRIC_LENDS];
     unsigned first_lent, nlent;
     size_t behind, ready;
-    /* In: pieces that it lent, reads of them that are under way, and those to
-     * promised places that are done. */
+    /* In: pieces that the peer lent, reads of them that are under way, and
+     * reads that are complete. */
     struct buffers pieces;
     struct readings reads, kept;
     struct reading *staged; /* of the first piece, into our own memory */

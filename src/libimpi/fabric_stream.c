@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The bytes of a channel in order: short ones in frames, long ones in memory
- * of the sender, which the receiver reads from there.
+ * The bytes of a channel, in order: short pieces travel in frames, long ones
+ * stay in the sender's memory until the receiver has read them from there.
  */
 #define _GNU_SOURCE
 #include "libimpi/fabric_parts.h"
@@ -19,25 +19,26 @@
 struct reading {
     struct work work; /* first */
     TAILQ_ENTRY(reading) link;
-    struct fabric_peer *peer; /* NULL: it is gone */
+    struct fabric_peer *peer; /* NULL if it is gone */
     struct buffer *of;
     uint64_t address;
     uint8_t *to;
-    size_t len, at; /* at: of them that are here, by parts only */
+    size_t len, at; /* at: bytes that have arrived, if read by parts */
     struct fid_mr *mr;
-    bool by_parts;      /* the place cannot be registered: */
-    struct buffer *own; /* each part comes into one of these first */
+    bool by_parts;      /* the destination cannot be registered: */
+    struct buffer *own; /* each part first goes into one of these */
     bool given;         /* the provider has it */
-    void *token;        /* of who has promised the place; NULL: nobody, it is */
-    uint8_t *memory;    /* ours, and of it */
-    size_t used;        /* so much was read on */
+    void *token;        /* of fabric_borrow(); NULL if it was fabric_stage(): */
+    uint8_t *memory;    /* then the bytes are in this memory, */
+    size_t used;        /* and so many were passed on */
 };
 
 static struct readings orphans = TAILQ_HEAD_INITIALIZER(orphans);
 
 /* ---- out ---- */
 
-/* The piece of iov[0..n) that holds byte `skip`, from there on; false: none. */
+/* Find the piece of iov[0..n) that holds byte `skip`, from there on.  False if
+ * there is none. */
 static bool piece_at(const struct iovec *iov, int n, size_t skip,
                      struct iovec *piece)
 {
@@ -57,8 +58,8 @@ static bool is_long(const struct fabric_peer *p, size_t len)
     return p->frames.lends_out > 0 && len >= SF_FABRIC_LEND_MIN;
 }
 
-/* Bytes of iov[0..n) from *skip on, at most room, up to a piece that is better
- * lent; counts *skip up. */
+/* Copy the bytes of iov[0..n) from *skip on, at most `room`, up to a piece that
+ * is better lent.  Advances *skip; returns how many. */
 static size_t gather(const struct fabric_peer *p, uint8_t *to, size_t room,
                      const struct iovec *iov, int n, size_t *skip)
 {
@@ -82,8 +83,10 @@ static size_t gather(const struct fabric_peer *p, uint8_t *to, size_t room,
     return done;
 }
 
-/* The peer may read it from now on; behind so many bytes in the same frame.
- * False: memory that cannot be had for that, which goes in frames. */
+/* Let the peer read this piece from now on; its frame, which already has len
+ * bytes, tells it so.  False if the memory cannot be registered; it then goes
+ * in frames.
+ */
 static bool lend(struct fabric_peer *p, struct buffer *b, size_t len,
                  const struct iovec *piece)
 {
@@ -109,7 +112,7 @@ static bool lend(struct fabric_peer *p, struct buffer *b, size_t len,
     return true;
 }
 
-/* Lend what is at *skip, if that is better and can be done now. */
+/* Lend the piece at *skip, if it is long and that is possible now. */
 static bool lend_next(struct fabric_peer *p, struct buffer *b, size_t len,
                       const struct iovec *iov, int n, size_t *skip)
 {
@@ -123,7 +126,7 @@ static bool lend_next(struct fabric_peer *p, struct buffer *b, size_t len,
     return true;
 }
 
-/* From the byte *skip on, one frame.  False: not now. */
+/* Send one frame with the bytes from *skip on.  False: not now. */
 static bool write_next(struct fabric_peer *p, const struct iovec *iov, int n,
                        size_t *skip)
 {
@@ -148,7 +151,7 @@ static bool write_next(struct fabric_peer *p, const struct iovec *iov, int n,
     return true;
 }
 
-/* Bytes of which the caller was not told, from the first one on. */
+/* Bytes that were accepted, but not yet reported to the caller. */
 static size_t untold(const struct fabric_peer *p)
 {
     size_t sum = p->ready + p->behind;
@@ -173,7 +176,7 @@ size_t fabric_write(struct fabric_peer *p, const struct iovec *iov, int n)
     return done;
 }
 
-/* The peer has read so many pieces. */
+/* The peer says how many pieces it has read. */
 static void take_back(struct fabric_peer *p, const struct buffer *b)
 {
     int n =
@@ -223,7 +226,8 @@ void fabric_return_pieces(struct fabric_peer *p)
     fabric_send_frame(p, b, IMPI_FRAME_READ, IMPI_READ_SIZE);
 }
 
-/* All of it is asked for, and what came into our own memory is read. */
+/* All of the piece was requested, and what came into our own memory was read.
+ */
 static void piece_over(struct fabric_peer *p, struct buffer *b)
 {
     TAILQ_REMOVE(&p->in, b, link);
@@ -231,7 +235,8 @@ static void piece_over(struct fabric_peer *p, struct buffer *b)
     fabric_return_pieces(p);
 }
 
-/* The part of it that is next, where the provider cannot read to the place. */
+/* Get a buffer for the next part, if the provider cannot read straight to the
+ * destination.  False: later. */
 static bool take_part(struct fabric_peer *p, struct reading *r)
 {
     if (r->by_parts && !r->own)
@@ -289,7 +294,7 @@ size_t fabric_lent(const struct fabric_peer *p)
     return b->len - b->at;
 }
 
-/* Read the next len bytes of the first piece to there. */
+/* Read the next len bytes of the first piece to `to`. */
 static struct reading *begin_read(struct fabric_peer *p, void *to, size_t len)
 {
     struct buffer *b = TAILQ_FIRST(&p->in);
@@ -359,7 +364,7 @@ void *fabric_kept(struct fabric_peer *p)
     return token;
 }
 
-/* All of it is here. */
+/* All of it has arrived. */
 static void read_over(struct fabric_peer *p, struct reading *r)
 {
     TAILQ_REMOVE(&p->reads, r, link);
@@ -392,8 +397,9 @@ void fabric_read_done(struct work *w, int error)
         read_over(p, r);
 }
 
-/* Those that the provider has go on to our memory, which is kept for them, or
- * to a place that is about to be lost with the process. */
+/* Reads that the provider has already continue, into our own memory, which is
+ * kept for them, or to a destination that is about to vanish with the process.
+ */
 void fabric_drop_pieces(struct fabric_peer *p)
 {
     struct reading *r;
@@ -434,7 +440,7 @@ bool fabric_has_told(const struct fabric_peer *p)
 
 /* ---- in: the stream ---- */
 
-/* The next bytes of it that are here. */
+/* The next bytes that have arrived. */
 static const uint8_t *bytes_here(const struct fabric_peer *p, size_t *len)
 {
     const struct buffer *b = TAILQ_FIRST(&p->in);
@@ -451,7 +457,7 @@ static const uint8_t *bytes_here(const struct fabric_peer *p, size_t *len)
     return r->memory + r->used;
 }
 
-/* Its own bytes are read, and the piece is next. */
+/* The frame's own bytes were read; the piece is next. */
 static void turn_to_piece(struct buffer *b)
 {
     b->is_lent = true;
