@@ -391,6 +391,9 @@ static int host_start(const char *dir, const char *hostname,
     size_t n = 0;
 
     pmix_event_start(ops, arg);
+    /* From 5 on what it knows of a job would be in a file in the job's
+     * directory, which a process in a container may know by another name. */
+    setenv("PMIX_MCA_gds", "hash", 0);
     add_string(infos, &n, PMIX_SERVER_TMPDIR, dir);
     add_string(infos, &n, PMIX_SYSTEM_TMPDIR, dir);
     add_string(infos, &n, PMIX_HOSTNAME, hostname);

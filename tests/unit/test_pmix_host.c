@@ -78,6 +78,16 @@ static int client(void)
     return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 4;
 }
 
+/* Comes and goes. */
+static int short_client(void)
+{
+    pmix_proc_t me;
+
+    if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
+        return 1;
+    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 2;
+}
+
 /* ---- the server ---- */
 
 struct server {
@@ -130,15 +140,15 @@ static void on_fence(void *arg, struct pmix_host_fence *f, const char *nspace,
 static const struct pmix_host_ops ops = {on_wake, on_client, on_client,
                                          on_abort, on_fence};
 
-static pid_t spawn_client(struct errbuf *err)
+static pid_t spawn_client(const char *nspace, char *what, struct errbuf *err)
 {
-    char **env = pmix_host_api.add_process("ns", 0, getuid(), getgid(), err);
+    char **env = pmix_host_api.add_process(nspace, 0, getuid(), getgid(), err);
     pid_t pid;
 
     assert_non_null(env);
     pid = fork();
     if (pid == 0) {
-        char *const argv[] = {"test_pmix_host", "client", NULL};
+        char *const argv[] = {"test_pmix_host", what, NULL};
 
         for (char **e = env; *e; e++)
             putenv(*e);
@@ -164,46 +174,81 @@ static int serve_until_end(struct server *s, pid_t pid)
     return status;
 }
 
-static void blobs_of_fences_are_not_kept(void **state)
+static char dir[] = "/tmp/test_pmix_host.XXXXXX";
+static struct server server;
+
+/* libpmix 5 begins once in a process only. */
+static int start_server(void **state)
+{
+    struct errbuf err = {""};
+
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(pipe(server.wake), 0);
+    if (pmix_host_api.start(dir, "n0", &ops, &server, &err) < 0)
+        fail_msg("%s", err.text);
+    return 0;
+}
+
+static int stop_server(void **state)
+{
+    char command[64];
+
+    pmix_host_api.stop();
+    snprintf(command, sizeof(command), "rm -rf %s", dir);
+    return system(command);
+}
+
+/* How a client of that kind ends, the first process of a namespace of two. */
+static int one_client(char *what, const char *nspace, const char *its_dir)
 {
     static const char *const names[] = {"n0", "n1"};
     static const uint32_t hosts[] = {0, 1};
-    char dir[] = "/tmp/test_pmix_host.XXXXXX", command[64];
-    struct pmix_host_nspace ns = {.name = "ns",
-                                  .dir = dir,
+    struct pmix_host_nspace ns = {.name = nspace,
+                                  .dir = its_dir,
                                   .size = 2,
                                   .nhosts = 2,
                                   .host_names = names,
                                   .rank_host = hosts,
                                   .universe = 2};
-    struct server s = {.nfences = 0};
     struct errbuf err = {""};
 
-    assert_non_null(mkdtemp(dir));
-    assert_int_equal(pipe(s.wake), 0);
-    if (pmix_host_api.start(dir, "n0", &ops, &s, &err) < 0 ||
-        pmix_host_api.add_nspace(&ns, &err) < 0)
+    if (pmix_host_api.add_nspace(&ns, &err) < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(serve_until_end(&s, spawn_client(&err)), 0);
-    pmix_host_api.stop();
-    snprintf(command, sizeof(command), "rm -rf %s", dir);
-    assert_int_equal(system(command), 0);
-    assert_int_equal(s.nfences, FENCES);
-    assert_true(s.blobs >= (FENCES - SETTLED) * (size_t)BLOB);
-    print_message("# %zu bytes came, %zd stayed\n", s.blobs,
-                  (ssize_t)(s.used - s.settled));
+    return serve_until_end(&server, spawn_client(nspace, what, &err));
+}
+
+static void blobs_of_fences_are_not_kept(void **state)
+{
+    const struct server *s = &server;
+
+    assert_int_equal(one_client("client", "ns", dir), 0);
+    assert_int_equal(s->nfences, FENCES);
+    assert_true(s->blobs >= (FENCES - SETTLED) * (size_t)BLOB);
+    print_message("# %zu bytes came, %zd stayed\n", s->blobs,
+                  (ssize_t)(s->used - s->settled));
     /* libpmix 4.2.2 itself keeps each twice: when it collects them, and in
      * what it stores of the answer */
-    assert_true(s.used <= s.settled + 2 * s.blobs + s.blobs / 2);
+    assert_true(s->used <= s->settled + 2 * s->blobs + s->blobs / 2);
+}
+
+/* As a container's process has it, by a descriptor.  libpmix 5 would put a
+ * file there. */
+static void a_directory_that_the_server_does_not_see(void **state)
+{
+    assert_int_equal(one_client("short", "there", "/proc/self/fd/300/ns"), 0);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_directory_that_the_server_does_not_see),
         cmocka_unit_test(blobs_of_fences_are_not_kept),
     };
 
     if (argc > 1 && strcmp(argv[1], "client") == 0)
         return client();
-    return cmocka_run_group_tests_name("pmix_host", tests, NULL, NULL);
+    if (argc > 1 && strcmp(argv[1], "short") == 0)
+        return short_client();
+    return cmocka_run_group_tests_name("pmix_host", tests, start_server,
+                                       stop_server);
 }
