@@ -155,6 +155,42 @@ case_containers_without_shared_memory() {
     assert_world 16
 }
 
+# As many as a node of a large site has: one client, alone, and beside a native
+# one of the other library.
+sixty_four() { # LIBRARY OTHER
+    # shellcheck disable=SC2086
+    run_as_user srun --mpi=impi -O -N1 -n64 $in_own "./hello_$1"
+    assert_world 64
+    # shellcheck disable=SC2086
+    run_as_user srun --mpi=impi -N1 -n2 "./hello_$2" : \
+        -O -N1 -n64 $in_own "./hello_$1"
+    assert_world 66
+}
+
+case_sixty_four_containers_of_mpich() {
+    sixty_four mpich openmpi
+    assert_library MPICH 64
+    assert_library 'Open MPI' 2
+}
+
+case_sixty_four_containers_of_openmpi() {
+    sixty_four openmpi mpich
+    assert_library 'Open MPI' 64
+    assert_library MPICH 2
+}
+
+# The same by Podman, and one native rank.
+case_sixty_four_containers_of_podman() {
+    local line
+    need_own_image
+    line=$(podman_line hello_openmpi)
+    line=${line/-n2 .\/hello_mpich/-N1 -n1 .\/hello_mpich}
+    run_as_user bash -c "${line/: -n2/: -O -N1 -n64}"
+    assert_world 65
+    assert_library 'Open MPI' 64
+    assert_library MPICH 1
+}
+
 case_nothing_left() {
     assert_no_step_left
 }
