@@ -57,4 +57,23 @@ void *front_find_tool(const struct front_mpi *mpi, const char *name);
  * done already, and where it cannot be done (after SF-E507 on stderr). */
 void front_podman(const char *agent) __attribute__((visibility("hidden")));
 
+/* The same in apptainer, and in singularity. */
+void front_apptainer(const char *agent) __attribute__((visibility("hidden")));
+
+/* Is this setting, NAME=VALUE, one that a program in a container may ask for?
+ */
+bool front_passes(const char *setting) __attribute__((visibility("hidden")));
+
+/* Are these words in that file? */
+bool front_file_has(const char *path, const char *words)
+    __attribute__((visibility("hidden")));
+
+/* This program anew, with its arguments and the environment as it is now.
+ * Returns when that cannot be. */
+void front_begin_again(void) __attribute__((visibility("hidden")));
+
+/* SF-E507 on stderr. */
+void front_complain(const char *runtime, const char *fmt, ...)
+    __attribute__((visibility("hidden"), format(printf, 2, 3)));
+
 #endif

@@ -139,7 +139,10 @@ static void carry_all(const char *agent)
 static const struct runtime {
     const char *name;
     void (*carry)(const char *agent);
-} runtimes[] = {{"ch-run", carry_all}, {"podman", front_podman}};
+} runtimes[] = {{"ch-run", carry_all},
+                {"podman", front_podman},
+                {"apptainer", front_apptainer},
+                {"singularity", front_apptainer}};
 
 static __attribute__((constructor)) void enter_runtime(void)
 {

@@ -16,25 +16,15 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define TEXT_MAX (256 * 1024)
-#define ARGUMENTS_MAX (2 * 1024 * 1024 + 1)
 #define PATH_SIZE 4096
 
 extern char **environ;
-
-/* What a program in the container may ask for: Slurm's, ours and what users
- * tune their libraries by. */
-static const char *const passed[] = {
-    "SLURM_",    "RMS_", "IMPI_",  "OMPI_",       "PRTE_MCA_",
-    "PMIX_MCA_", "UCX_", "MPICH_", "MPIR_CVAR_",  "FI_",
-    "I_MPI_",    "MV2_", "OMP_",   "HYDRA_TOPO_", "HWLOC_"};
 
 /* The text of the file.  What does not fit makes it unusable. */
 struct text {
@@ -135,14 +125,6 @@ static bool put_volume(struct text *t, const char *dir, size_t len,
     return true;
 }
 
-static bool is_passed(const char *setting)
-{
-    for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++)
-        if (strncmp(setting, passed[i], strlen(passed[i])) == 0)
-            return is_text(setting);
-    return false;
-}
-
 static void put_environment(struct text *t, const char *own)
 {
     put_line(t, "env = [");
@@ -152,7 +134,7 @@ static void put_environment(struct text *t, const char *own)
                 "/sbin:/bin");
     put_setting(t, "LD_PRELOAD=", own);
     for (char **e = environ; *e; e++)
-        if (is_passed(*e))
+        if (front_passes(*e) && is_text(*e))
             put_setting(t, "", *e);
     put_line(t, "]");
 }
@@ -231,72 +213,6 @@ static bool save(const struct text *t, const char *path)
     return false;
 }
 
-/* Are these words in that file? */
-static bool file_has(const char *path, const char *words)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
-    void *p = MAP_FAILED;
-    bool found = false;
-
-    if (size > 0)
-        p = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (p != MAP_FAILED) {
-        found = memmem(p, (size_t)size, words, strlen(words)) != NULL;
-        munmap(p, (size_t)size);
-    }
-    if (fd >= 0)
-        close(fd);
-    return found;
-}
-
-static ssize_t read_arguments(char *buf, size_t size)
-{
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    size_t len = 0;
-    ssize_t n = -1;
-
-    while (fd >= 0 && len < size && (n = read(fd, buf + len, size - len)) > 0)
-        len += (size_t)n;
-    if (fd >= 0)
-        close(fd);
-    if (n == 0 && (len == 0 || buf[len - 1] != '\0'))
-        n = -1;
-    return n == 0 ? (ssize_t)len : -1;
-}
-
-/* Returns when it can not. */
-static void begin_again(void)
-{
-    char *buf = malloc(ARGUMENTS_MAX), **argv;
-    ssize_t len = buf ? read_arguments(buf, ARGUMENTS_MAX) : -1;
-    size_t n = 0, at = 0;
-
-    for (ssize_t i = 0; i < len; i++)
-        n += buf[i] == '\0';
-    argv = len > 0 ? calloc(n + 1, sizeof(*argv)) : NULL;
-    for (size_t i = 0; argv && i < n; i++) {
-        argv[i] = buf + at;
-        at += strlen(buf + at) + 1;
-    }
-    if (argv)
-        execv("/proc/self/exe", argv);
-    free(argv);
-    free(buf);
-}
-
-static __attribute__((format(printf, 1, 2))) void complain(const char *fmt, ...)
-{
-    va_list ap;
-
-    fprintf(stderr, "libimpi: SF-E507: Podman cannot be told of this step, so "
-                    "MPI programs in its containers run alone: ");
-    va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
-    va_end(ap);
-    fputc('\n', stderr);
-}
-
 static bool name_of_file(char *path, size_t size, const char *agent)
 {
     const char *rank = getenv("SLURM_PROCID");
@@ -315,33 +231,37 @@ void front_podman(const char *agent)
     Dl_info info;
 
     if (!strrchr(agent, '/') || !name_of_file(path, sizeof(path), agent)) {
-        complain("SLURM_IMPI_AGENT or SLURM_PROCID is wrong");
+        front_complain("Podman", "SLURM_IMPI_AGENT or SLURM_PROCID is wrong");
         return;
     }
-    if (!file_has("/proc/self/exe", variable))
+    if (!front_file_has("/proc/self/exe", variable))
         variable = "CONTAINERS_CONF";
     old = getenv(variable);
     if (old && *old) {
         /* It is ours, this being the second time, or has what ours would. */
-        if (strcmp(old, path) != 0 && !file_has(old, agent))
-            complain("%s is set, to %s, where this step is not named "
-                     "(doc/containers.md)",
-                     variable, old);
+        if (strcmp(old, path) != 0 && !front_file_has(old, agent))
+            front_complain("Podman",
+                           "%s is set, to %s, where this step is not named "
+                           "(doc/containers.md)",
+                           variable, old);
         return;
     }
     t.buf = malloc(TEXT_MAX);
     if (!t.buf || !dladdr(front_slots, &info) ||
         !strrchr(info.dli_fname, '/')) {
-        complain("out of memory");
+        front_complain("Podman", "out of memory");
     } else if (!write_text(&t, info.dli_fname, agent)) {
-        complain("its environment is longer than %d bytes, or a directory of "
-                 "ours has a colon in its name",
-                 TEXT_MAX);
+        front_complain(
+            "Podman",
+            "its environment is longer than %d bytes, or a directory of "
+            "ours has a colon in its name",
+            TEXT_MAX);
     } else if (!save(&t, path)) {
-        complain("%s: %s", path, strerror(errno));
+        front_complain("Podman", "%s: %s", path, strerror(errno));
     } else if (setenv(variable, path, 1) == 0) {
-        begin_again();
-        complain("it cannot be started again: %s", strerror(errno));
+        front_begin_again();
+        front_complain("Podman", "it cannot be started again: %s",
+                       strerror(errno));
     }
     free(t.buf);
 }

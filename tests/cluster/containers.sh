@@ -78,3 +78,7 @@ podman_here() {
         echo "${1//podman run/podman --runtime runc run}"
     fi
 }
+
+need_apptainer() {
+    command -v apptainer >/dev/null || skip "apptainer is not installed"
+}

@@ -126,6 +126,46 @@ case_podman_whose_configuration_is_the_users() {
     assert_error "SF-E507.*CONTAINERS_CONF is set, to $WORK/own.conf"
 }
 
+# This machine's own /usr as Apptainer's image.
+need_apptainer_image() {
+    need_apptainer
+    export IMAGE="-B /usr:/usr $own"
+}
+
+apptainer_line() {
+    guide "^srun .*apptainer exec .*$1"
+}
+
+case_guide_apptainer_openmpi() {
+    need_apptainer_image
+    run_as_user bash -c "$(apptainer_line hello_openmpi)"
+    assert_world 4
+    assert_library 'Open MPI' 2
+    assert_library MPICH 2
+}
+
+case_guide_apptainer_mpich() {
+    need_apptainer_image
+    run_as_user bash -c "$(apptainer_line hello_mpich)"
+    assert_world 4
+    assert_library 'Open MPI' 2
+    assert_library MPICH 2
+}
+
+# With nothing of the host's but what is bound.
+case_apptainer_with_a_clean_environment() {
+    local line
+    need_apptainer_image
+    line=$(apptainer_line hello_openmpi)
+    run_as_user bash -c \
+        "${line/ exec / exec --cleanenv --containall }"
+    assert_world 4
+    line=$(apptainer_line hello_mpich)
+    run_as_user bash -c \
+        "${line/ exec / exec --cleanenv --containall }"
+    assert_world 4
+}
+
 # Each in a container: one client, which uses the /dev/shm that all see.
 case_sixteen_containers_of_a_library() {
     # shellcheck disable=SC2086
@@ -184,6 +224,17 @@ case_sixty_four_containers_of_podman() {
     local line
     need_own_image
     line=$(podman_line hello_openmpi)
+    line=${line/-n2 .\/hello_mpich/-N1 -n1 .\/hello_mpich}
+    run_as_user bash -c "${line/: -n2/: -O -N1 -n64}"
+    assert_world 65
+    assert_library 'Open MPI' 64
+    assert_library MPICH 1
+}
+
+case_sixty_four_containers_of_apptainer() {
+    local line
+    need_apptainer_image
+    line=$(apptainer_line hello_openmpi)
     line=${line/-n2 .\/hello_mpich/-N1 -n1 .\/hello_mpich}
     run_as_user bash -c "${line/: -n2/: -O -N1 -n64}"
     assert_world 65
