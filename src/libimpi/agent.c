@@ -25,6 +25,13 @@ int agent_connect(struct agent *a, const char *path, struct errbuf *err)
         return 0;
     if (errno == ENAMETOOLONG)
         return errprintf(err, "SLURM_IMPI_AGENT is too long: %s", path);
+    /* The step's directory is its user's alone. */
+    if (errno == EACCES)
+        return errprintf(err,
+                         "cannot reach impid at %s: user %u is not the job's "
+                         "(in a container run the program as its root, or by "
+                         "podman run --userns=keep-id: doc/containers.md)",
+                         path, (unsigned)geteuid());
     return errprintf(err, "cannot reach impid at %s: %s", path,
                      strerror(errno));
 }

@@ -195,6 +195,65 @@ case_containers_without_shared_memory() {
     assert_world 16
 }
 
+# Ids that are the job user's by /etc/subuid are given here by root, as
+# newuidmap would.  What such a container runs by one of them is not the job's.
+case_a_subordinate_uid_is_refused() {
+    local pid
+    rm -f who go
+    mkfifo who go
+    chown "$JOB_USER" who go
+    # shellcheck disable=SC2016
+    start_as_user srun --mpi=impi -n1 ./hello_mpich : -n1 \
+        unshare -U --keep-caps sh -c 'echo $$ >who; read -r _ <go
+            exec setpriv --reuid 1 ./hello_openmpi'
+    read -r pid <who
+    echo "1 100000 1" >"/proc/$pid/uid_map"
+    echo >go
+    wait $!
+    code=$? out=$(cat "$case_tmp/bg.out") err=$(cat "$case_tmp/bg.err")
+    assert_code_not 0
+    assert_error "SF-E400: cannot reach impid at .*user 1 is not the job's"
+    assert_output '^rank' 0
+}
+
+# Root can go where the user's directory is closed to others.
+case_root_is_not_the_jobs_user() {
+    local agent
+    rm -f who go
+    mkfifo who go
+    chown "$JOB_USER" who go
+    # shellcheck disable=SC2016
+    start_as_user srun --mpi=impi -n2 -N1 sh -c '
+        [ $SLURM_PROCID = 1 ] || { echo $SLURM_IMPI_AGENT >who; read -r _ <go; }
+        exec ./hello_mpich'
+    read -r agent <who
+    run_as_root n0 env "SLURM_IMPI_AGENT=$agent" SLURM_PROCID=0 \
+        "LD_PRELOAD=$STAGE/lib/slurm-fabric/libimpi.so" ./hello_mpich
+    assert_code_not 0
+    assert_error "SF-E400: (impid closed|lost) the connection"
+    echo >go
+    wait $!
+    code=$? out=$(cat "$case_tmp/bg.out") err=$(cat "$case_tmp/bg.err")
+    assert_world 2
+}
+
+# For users with subordinate ids: the container's root is the job's user, or,
+# by keep-id, its own name; another user of the image is none that we know.
+case_podman_with_subordinate_ids() {
+    local line
+    need_own_image
+    getsubids "$JOB_USER" >/dev/null 2>&1 ||
+        skip "$JOB_USER has no subordinate ids"
+    line=$(podman_line hello_openmpi)
+    run_as_user bash -c "$line"
+    assert_world 4
+    run_as_user bash -c "${line/run --rm/run --rm --userns=keep-id}"
+    assert_world 4
+    run_as_user bash -c "${line/run --rm/run --rm --user 1000}"
+    assert_code_not 0
+    assert_error "SF-E400: cannot reach impid at .*user 1000 is not the job's"
+}
+
 # As many as a node of a large site has: one client, alone, and beside a native
 # one of the other library.
 sixty_four() { # LIBRARY OTHER
