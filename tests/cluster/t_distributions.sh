@@ -119,6 +119,40 @@ case_programs_of_the_standard_abi() {
     done
 }
 
+# The standard ABI has no Fortran: neither library's has a symbol of it.  A
+# program in Fortran has the library's own ABI, beside others.
+case_fortran_beside_the_standard_abi() {
+    local f fc abi=usr/lib/x86_64-linux-gnu/libmpi_abi_
+    need_sid
+    for f in mpich openmpi; do
+        assert_empty "$(nm -D --defined-only "$SID/$abi$f.so.1.0.0" |
+            grep -i ' mpi_init_*$' | grep -v ' MPI_Init$')" "Fortran in $f's"
+    done
+    fc=$(compgen -G "$SID/usr/bin/gfortran*" | head -n 1)
+    [ -n "$fc" ] || skip "the image has no Fortran compiler"
+    cp "$SF_TOP_SRCDIR/tests/front/hello.f90" "$WORK"
+    cp "$SF_TOP_SRCDIR/tests/front/hello.c" "$WORK/sum.c"
+    run_as_user bash -c "$(guide '^ch-run .*mpi_abi' |
+        sed 's,-o hello_abi hello.c,-o sum_abi sum.c,')"
+    assert_code 0
+    for f in mpich openmpi; do
+        run_as_user ch-run -b "$WORK:/mnt" -c /mnt "$SID" -- \
+            env "MPICH_FC=${fc##*/}" "OMPI_FC=${fc##*/}" \
+            "mpif90.$f" -o "hello_f_$f" hello.f90
+        assert_code 0
+    done
+    run_as_user srun --mpi=impi \
+        -n1 ch-run -b "$WORK:/mnt" -c /mnt "$SID" -- ./hello_f_mpich : \
+        -n1 ch-run -b "$WORK:/mnt" -c /mnt "$SID" -- ./hello_f_openmpi : \
+        -n1 ch-run -b "$WORK:/mnt" -c /mnt \
+        --set-env=LD_LIBRARY_PATH=/mnt/abi_mpich "$SID" -- ./sum_abi : \
+        -n1 ch-run -b "$WORK:/mnt" -c /mnt \
+        --set-env=LD_LIBRARY_PATH=/mnt/abi_openmpi "$SID" -- ./sum_abi
+    assert_code 0
+    assert_output '^fortran rank [0-9] of 4 sum 89$' 2
+    assert_output '^rank [0-9] of 4: .* sum 89 ' 2
+}
+
 # As they say it.
 library() { # FAMILY DEBIAN
     case $1$2 in
