@@ -52,13 +52,13 @@ need_image() {
     IMAGE=$SF_IMAGES/$suite
 }
 
-# REGEX: the one command of the guide that matches.
+# REGEX [N]: the one line of the guide that matches, or N.
 guide() {
     local lines
     lines=$(sed -n "/^    /s/^    //p" "$SF_TOP_SRCDIR/doc/containers.md" |
         grep -E -- "$1")
-    [ "$(wc -l <<<"$lines")" = 1 ] && [ -n "$lines" ] ||
-        fail "not one command in doc/containers.md: $1" >&2
+    [ "$(wc -l <<<"$lines")" = "${2:-1}" ] && [ -n "$lines" ] ||
+        fail "not ${2:-1} lines in doc/containers.md: $1" >&2
     echo "$lines"
 }
 

@@ -166,6 +166,28 @@ case_apptainer_with_a_clean_environment() {
     assert_world 4
 }
 
+# In an image with nothing but what the lines for Enroot mount there.
+case_guide_mounts_of_enroot() {
+    local image=$WORK/enroot other
+    rm -rf "$image"
+    own_image "$image"
+    chown -R "$JOB_USER" "$image"
+    guide '^/(usr|run)/.* none x-create' 2 |
+        sed "s,/usr/lib/slurm-fabric,$STAGE/lib/slurm-fabric,g" >mounts
+    printf '%s\n' "$WORK /mnt" '/usr /usr' '/dev /dev' '/proc /proc' >>mounts
+    cat >enter <<'ENTER'
+while read -r from to _; do
+    mkdir -p "$1$to" && mount --rbind "$from" "$1$to" || exit 1
+done <mounts
+exec chroot "$1" sh -c 'cd /mnt && exec "$@"' - "$2"
+ENTER
+    for other in mpich openmpi; do
+        run_as_user srun --mpi=impi -n2 ./hello_mpich : \
+            -n2 unshare -Urm sh enter "$image" "./hello_$other"
+        assert_world 4
+    done
+}
+
 # Each in a container: one client, which uses the /dev/shm that all see.
 case_sixteen_containers_of_a_library() {
     # shellcheck disable=SC2086
