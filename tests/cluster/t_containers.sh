@@ -228,7 +228,7 @@ case_a_subordinate_uid_is_refused() {
     start_as_user srun --mpi=impi -n1 ./hello_mpich : -n1 \
         unshare -U --keep-caps sh -c 'echo $$ >who; read -r _ <go
             exec setpriv --reuid 1 ./hello_openmpi'
-    read -r pid <who
+    read -r pid <./who
     echo "1 100000 1" >"/proc/$pid/uid_map"
     echo >go
     wait $!
@@ -248,7 +248,7 @@ case_root_is_not_the_jobs_user() {
     start_as_user srun --mpi=impi -n2 -N1 sh -c '
         [ $SLURM_PROCID = 1 ] || { echo $SLURM_IMPI_AGENT >who; read -r _ <go; }
         exec ./hello_mpich'
-    read -r agent <who
+    read -r agent <./who
     run_as_root n0 env "SLURM_IMPI_AGENT=$agent" SLURM_PROCID=0 \
         "LD_PRELOAD=$STAGE/lib/slurm-fabric/libimpi.so" ./hello_mpich
     assert_code_not 0
