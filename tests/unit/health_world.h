@@ -123,24 +123,34 @@ static inline int hsnd(struct world *w, int n, enum report_seen seen,
     return model_input(w->m, &rep, w->now, &err);
 }
 
-/* A report of the mapper on `node`: records, or (n 0) a heartbeat. */
-static inline int mapper(struct world *w, const char *node, uint64_t version,
-                         struct report_record *records, size_t n)
+/* Part `part` of `parts` of the map of a rail, from its leader on `node`; or (n
+ * 0) a heartbeat. */
+static inline int mapper_part(struct world *w, const char *node, uint8_t rail,
+                              uint64_t version, uint32_t part, uint32_t parts,
+                              struct report_record *records, size_t n)
 {
     struct report rep = {.from = REPORT_MAPPERD,
-                         .instance = 1,
+                         .instance = rail + 1u,
                          .seq = ++w->seq,
                          .map = {.present = true,
+                                 .rail = rail,
                                  .leader = true,
                                  .version = version,
-                                 .part = n ? 1 : 0,
-                                 .parts = n ? 1 : 0},
+                                 .part = n ? part : 0,
+                                 .parts = n ? parts : 0},
                          .records = records,
                          .nrecords = n};
     struct errbuf err;
 
     snprintf(rep.node, sizeof(rep.node), "%s", node);
     return model_input(w->m, &rep, w->now, &err);
+}
+
+/* The whole map of the first rail. */
+static inline int mapper(struct world *w, const char *node, uint64_t version,
+                         struct report_record *records, size_t n)
+{
+    return mapper_part(w, node, 0, version, 1, 1, records, n);
 }
 
 static inline void pass(struct world *w, int64_t ms)

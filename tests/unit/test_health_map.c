@@ -52,46 +52,19 @@ static void only_the_leading_mapper_is_heard(void **state)
     assert_int_equal(model_map(w->m)->version, 9);
 }
 
-/* A report of the mapper of rail 1 on n5 or another node. */
+/* The whole map of rail 1. */
 static int second_mapper(struct world *w, const char *node, uint64_t version,
                          struct report_record *records, size_t n)
 {
-    struct report rep = {.from = REPORT_MAPPERD,
-                         .instance = 2,
-                         .seq = ++w->seq,
-                         .map = {.present = true,
-                                 .rail = 1,
-                                 .leader = true,
-                                 .version = version,
-                                 .part = n ? 1 : 0,
-                                 .parts = n ? 1 : 0},
-                         .records = records,
-                         .nrecords = n};
-    struct errbuf err;
-
     for (size_t i = 0; i < n; i++)
         records[i].rail = 1;
-    snprintf(rep.node, sizeof(rep.node), "%s", node);
-    return model_input(w->m, &rep, w->now, &err);
+    return mapper_part(w, node, 1, version, 1, 1, records, n);
 }
 
 /* One part of two of the first rail's map. */
 static void half_a_map(struct world *w, uint32_t part, struct report_record *r)
 {
-    struct report rep = {.from = REPORT_MAPPERD,
-                         .node = "n0",
-                         .instance = 1,
-                         .seq = ++w->seq,
-                         .map = {.present = true,
-                                 .leader = true,
-                                 .version = 8,
-                                 .part = part,
-                                 .parts = 2},
-                         .records = r,
-                         .nrecords = 1};
-    struct errbuf err;
-
-    assert_int_equal(model_input(w->m, &rep, w->now, &err), 0);
+    assert_int_equal(mapper_part(w, "n0", 0, 8, part, 2, r, 1), 0);
 }
 
 static enum health_state rail_state(struct world *w, const char *node,
