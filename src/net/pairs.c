@@ -646,7 +646,7 @@ static bool lay_all(struct net_pairs *p, struct net_routes *r,
     bool ok = leaf && choose_turns(p, leaf, searches ? searches : 1, sample);
 
     if (ok) {
-        net_turns_allow_rest(p->t);
+        net_turns_allow_rest(p->t, PAIRS_WORK);
         for (uint32_t i = 0; i < sample; i++)
             note_source(p, r, leaf[i]);
         if (p->kept)

@@ -110,6 +110,7 @@ static bool find_after(struct net_turns *t, uint32_t channel, uint32_t last)
         uint32_t e = t->stack[--n], to = r->edges[e].to;
 
         t->after[t->nafter++] = e;
+        t->looks += r->first[to + 1] - r->first[to];
         for (uint32_t f = r->first[to]; f < r->first[to + 1]; f++) {
             if (*net_turn(t, e, f) != NET_TURN_ALLOWED)
                 continue;
@@ -138,6 +139,7 @@ static void find_before(struct net_turns *t, uint32_t channel, uint32_t first)
         uint32_t f = t->stack[--n], x = t->from[f];
 
         t->before[t->nbefore++] = f;
+        t->looks += r->first[x + 1] - r->first[x];
         for (uint32_t out = r->first[x]; out < r->first[x + 1]; out++) {
             uint32_t e = t->back[out];
 
@@ -258,15 +260,22 @@ void net_turns_allow_tree(struct net_turns *t)
     }
 }
 
-void net_turns_allow_rest(struct net_turns *t)
+void net_turns_allow_rest(struct net_turns *t, uint64_t looks)
 {
     const struct net_routes *r = t->r;
+    uint64_t until = t->looks + looks;
 
     for (uint32_t e = 0; e < r->nedges; e++) {
         uint32_t to = r->edges[e].to;
 
-        for (uint32_t f = r->first[to]; f < r->first[to + 1]; f++)
-            net_turns_allow(t, e, f);
+        for (uint32_t f = r->first[to]; f < r->first[to + 1]; f++) {
+            uint8_t *state = net_turn(t, e, f);
+
+            if (t->looks < until || t->number[e] < t->number[f])
+                net_turns_allow(t, e, f);
+            else if (*state == NET_TURN_OPEN)
+                *state = NET_TURN_NEVER;
+        }
     }
 }
 

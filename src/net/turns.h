@@ -24,6 +24,7 @@ struct net_turns {
     uint32_t *base;   /* per channel: its first entry in state */
     uint8_t *state;   /* per channel and edge of the x it ends at */
     uint32_t nturns;  /* entries of state */
+    uint64_t looks;   /* turns looked at to keep the order */
     uint32_t *seen, round, *stack; /* scratch */
     uint32_t *before, *after, *numbers, nbefore, nafter;
 };
@@ -47,8 +48,9 @@ bool net_turns_allow(struct net_turns *t, uint32_t channel, uint32_t then);
 /* Up and down along the tree of each crossbar's highest neighbour: with these
  * every crossbar reaches every other of its part. */
 void net_turns_allow_tree(struct net_turns *t);
-/* Whatever is still open. */
-void net_turns_allow_rest(struct net_turns *t);
+/* Whatever is still open.  When `looks` turns have been looked at to keep the
+ * order, only what follows it: then this is linear. */
+void net_turns_allow_rest(struct net_turns *t, uint64_t looks);
 
 /* A number of all that is allowed, whatever the order of nodes. */
 uint32_t net_turns_print(const struct net_turns *t);
