@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What fabric health costs at size.  Prints lines "KEY OURS REFERENCE", one
+ * What fabric health costs at size:
+ *
+ *     health_scale [RUNS [HOSTS]]     9 of 8192 hosts; at most 65536
+ *
+ * Prints lines "KEY OURS REFERENCE", one
  * for each run:
  *
  *   gate      us to look whether a step on 1000 nodes may be built (with the
- *             stat(2), with 16 of 8192 nodes down) / the 5 us it may take
+ *             stat(2), with 16 nodes down) / the 5 us it may take
  *   report    us of CPU for a report of one host: decode, judge / the same
  *             text sent and received over a socket pair
  *   tick      us for a look at all hosts, links and crossbars / the same
  *   table     us to write and read the table with 1 % of the hosts down
- *   memory    KB of resident memory that the model of 8192 hosts takes
+ *   memory    KB of resident memory that the model of the hosts takes
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -22,7 +26,8 @@
 #include "health/model.h"
 #include "plugins/switch_elan/gate.h"
 
-#define HOSTS 8192
+#define HOSTS_MAX 65536
+static int hosts_n = 8192;
 
 static double now_us(void)
 {
@@ -32,11 +37,11 @@ static double now_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static char *texts[HOSTS];
+static char *texts[HOSTS_MAX];
 
 static void make_texts(uint64_t seq)
 {
-    for (int i = 0; i < HOSTS; i++) {
+    for (int i = 0; i < hosts_n; i++) {
         struct report_record r = {.kind = REPORT_HOST, .seen = SEEN_UP};
         struct report_counter c[20];
         struct report rep = {.from = REPORT_HSND,
@@ -63,7 +68,7 @@ static double take_reports(struct model *m, int64_t now)
 {
     double begin = now_us();
 
-    for (int i = 0; i < HOSTS; i++) {
+    for (int i = 0; i < hosts_n; i++) {
         struct report r;
         struct errbuf err;
 
@@ -74,7 +79,7 @@ static double take_reports(struct model *m, int64_t now)
         }
         report_free(&r);
     }
-    return (now_us() - begin) / HOSTS;
+    return (now_us() - begin) / hosts_n;
 }
 
 static double bare_socket(void)
@@ -86,12 +91,12 @@ static double bare_socket(void)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) < 0)
         exit(1);
     begin = now_us();
-    for (int i = 0; i < HOSTS; i++) {
+    for (int i = 0; i < hosts_n; i++) {
         if (send(pair[0], texts[i], strlen(texts[i]), 0) < 0 ||
             recv(pair[1], buf, sizeof(buf), 0) < 0)
             exit(1);
     }
-    begin = (now_us() - begin) / HOSTS;
+    begin = (now_us() - begin) / hosts_n;
     close(pair[0]);
     close(pair[1]);
     return begin;
@@ -120,8 +125,8 @@ static long resident_kb(void)
 static void down_nodes(struct health_table *t, int n)
 {
     t->list = calloc((size_t)n, sizeof(*t->list));
-    t->nodes = HOSTS;
-    t->healthy = HOSTS - (uint32_t)n;
+    t->nodes = (uint32_t)hosts_n;
+    t->healthy = (uint32_t)(hosts_n - n);
     for (int i = 0; i < n; i++) {
         struct health_table_node *e = &t->list[t->n++];
 
@@ -140,7 +145,7 @@ static double write_and_read(const char *path)
     double begin;
 
     memset(&r, 0, sizeof(r));
-    down_nodes(&t, HOSTS / 100);
+    down_nodes(&t, hosts_n / 100);
     begin = now_us();
     if (health_table_write(path, &t, &err) < 0 ||
         health_table_look(&r, path, &err) != HEALTH_TABLE_NEW)
@@ -201,6 +206,10 @@ int main(int argc, char **argv)
     int64_t now = 1700000000000;
     long before;
 
+    if (argc > 2)
+        hosts_n = atoi(argv[2]);
+    if (hosts_n < 8192 || hosts_n > HOSTS_MAX)
+        return 2;
     close(mkstemp(path));
     run_gate(runs, path);
     model_conf_defaults(&conf);
@@ -211,10 +220,10 @@ int main(int argc, char **argv)
         make_texts((uint64_t)i + 1);
         now += 5000;
         printf("report %.3f %.3f\n", take_reports(m, now), bare_socket());
-        printf("tick %.1f %.1f\n", tick(m, now), bare_socket() * HOSTS);
+        printf("tick %.1f %.1f\n", tick(m, now), bare_socket() * hosts_n);
         printf("table %.1f 1000\n", write_and_read(path));
     }
-    printf("memory %ld 65536\n", resident_kb() - before);
+    printf("memory %ld %d\n", resident_kb() - before, 8 * hosts_n);
     model_free(m);
     unlink(path);
     return 0;

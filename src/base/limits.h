@@ -272,8 +272,9 @@
 
 /* Health reports: a name (node, crossbar, end of a link) and an evidence, NUL
  * included; what one report holds (2048 records are at most 500 KB, which MUNGE
- * takes); parts of one map; a credential on the wire; reports that a sender
- * keeps while switchmgrd is away.  The port is where switchmgrd listens. */
+ * takes); parts of one map, all that the model may know; a credential on the
+ * wire; reports that a sender keeps while switchmgrd is away, a whole map among
+ * them.  The port is where switchmgrd listens. */
 #define SF_REPORT_NAME_MAX 64
 #define SF_REPORT_WHY_MAX 64
 #define SF_REPORT_NIC_MAX 64
@@ -281,7 +282,7 @@
 #define SF_REPORT_RECORDS_MAX 2048
 #define SF_REPORT_COUNTERS_MAX 256
 #define SF_REPORT_PEERS_MAX 1024
-#define SF_REPORT_PARTS_MAX 64
+#define SF_REPORT_PARTS_MAX 256
 #define SF_REPORT_CREDENTIAL_MAX (1024 * 1024)
 #define SF_SENDER_QUEUE_MAX 256
 /* The key of a connection of reports: bytes (AES-128, FIPS 197); seconds and
@@ -348,11 +349,12 @@
 #define SF_SWFABD_SOURCE_BURST 80
 #define SF_SWFABD_SOURCES_MIN 1024 /* a power of two */
 #define SF_SWFABD_ASK_MAX 256
-/* switchmgrd: nodes of Slurm; connections of reporters; seconds that one may
+/* switchmgrd: nodes of Slurm; connections of reporters (hsnd and nicd of
+ * 65 536 nodes, and more); seconds that one may
  * take for a report it has begun; events kept for `sfabric events`; ports of a
  * crossbar and crossbars in a tree of link status. */
 #define SF_SWITCHMGR_NODES_MAX (256 * 1024)
-#define SF_SWITCHMGR_CONNS_MAX 16384
+#define SF_SWITCHMGR_CONNS_MAX (160 * 1024)
 #define SF_SWITCHMGR_FDS_OTHER 128 /* descriptors that are no reporter's */
 #define SF_SWITCHMGR_STALL_SECONDS 10
 #define SF_SWITCHMGR_EVENTS_MAX 4096

@@ -803,23 +803,23 @@ static void end_snapshot(struct model *m, uint8_t rail, int64_t now)
 static void begin_part(struct model *m, const struct report_map *told)
 {
     struct model_map *map = &m->maps[told->rail];
-    uint64_t bit = 1ull << (told->part - 1);
+    uint64_t *word = &map->parts[(told->part - 1) / 64];
+    uint64_t bit = 1ull << (told->part - 1) % 64;
 
-    if (told->version == map->snapshot_version &&
-        !(map->snapshot_parts & bit) && map->snapshot_parts) {
-        map->snapshot_parts |= bit;
-        return;
+    if (told->version != map->snapshot_version || (*word & bit) ||
+        !map->snapshot_parts) {
+        map->epoch = ++m->epoch;
+        map->snapshot_version = told->version;
+        map->snapshot_parts = 0;
+        memset(map->parts, 0, sizeof(map->parts));
     }
-    map->epoch = ++m->epoch;
-    map->snapshot_version = told->version;
-    map->snapshot_parts = bit;
+    map->snapshot_parts++;
+    *word |= bit;
 }
 
 static bool is_whole(const struct model *m, const struct report_map *told)
 {
-    uint64_t all = told->parts >= 64 ? UINT64_MAX : (1ull << told->parts) - 1;
-
-    return (m->maps[told->rail].snapshot_parts & all) == all;
+    return m->maps[told->rail].snapshot_parts == told->parts;
 }
 
 static void take_map(struct model *m, const struct report *rep, int64_t now)

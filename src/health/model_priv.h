@@ -81,7 +81,8 @@ struct model_map {
     int64_t rival_since, rival_at; /* another says so, too */
     uint64_t epoch;                /* of the snapshot being taken in */
     uint64_t snapshot_version;
-    uint64_t snapshot_parts; /* a bit for each part that has come */
+    uint32_t snapshot_parts; /* that have come; a bit for each in `parts` */
+    uint64_t parts[SF_REPORT_PARTS_MAX / 64];
 };
 
 struct model {

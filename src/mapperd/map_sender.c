@@ -8,7 +8,10 @@
 #include "base/log.h"
 #include "base/mac.h"
 
-#define PART 1024 /* records of one part */
+#define PART SF_REPORT_RECORDS_MAX /* records of one part */
+_Static_assert(SF_REPORT_PARTS_MAX *PART >= SF_HEALTH_ITEMS_MAX &&
+                   SF_REPORT_PARTS_MAX <= SF_SENDER_QUEUE_MAX,
+               "a whole map in parts");
 
 static void lost(const char *why)
 {

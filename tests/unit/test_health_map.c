@@ -401,6 +401,107 @@ static void a_map_in_parts_is_whole_only_with_the_last(void **state)
     assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
 }
 
+/* What a folded Clos of 65 536 hosts has. */
+#define LARGE_HOSTS 65536u
+#define LARGE_XBARS 14336u
+#define LARGE_LINKS 294912u
+
+static struct report_record large_record(uint32_t i)
+{
+    struct report_record r = {.kind = REPORT_HOST, .seen = SEEN_UP};
+
+    if (i < LARGE_HOSTS) {
+        snprintf(r.name, sizeof(r.name), "n%u", i);
+    } else if (i < LARGE_HOSTS + LARGE_XBARS) {
+        r.kind = REPORT_XBAR;
+        snprintf(r.name, sizeof(r.name), "x%u", i - LARGE_HOSTS);
+    } else {
+        r.kind = REPORT_LINK;
+        i -= LARGE_HOSTS + LARGE_XBARS;
+        snprintf(r.name, sizeof(r.name), "x%u:%u", i % LARGE_XBARS,
+                 i / LARGE_XBARS);
+        snprintf(r.peer, sizeof(r.peer), "x%u:%u", (i + 1) % LARGE_XBARS,
+                 32 + i / LARGE_XBARS);
+    }
+    return r;
+}
+
+/* All but the first `without` records, in as large parts as there can be, as
+ * mapperd sends them; the last but one comes before the others.  The part that
+ * made it whole by what the last host is then. */
+static uint32_t large_map(struct world *w, uint64_t version, uint32_t without)
+{
+    static struct report_record records[SF_REPORT_RECORDS_MAX];
+    uint32_t all = LARGE_HOSTS + LARGE_XBARS + LARGE_LINKS - without;
+    struct report rep = {.from = REPORT_MAPPERD,
+                         .node = "n9",
+                         .instance = 1,
+                         .map = {.present = true,
+                                 .leader = true,
+                                 .configured = true,
+                                 .version = version},
+                         .records = records};
+    uint32_t parts, taken = 0;
+    struct errbuf err;
+
+    parts = (all + SF_REPORT_RECORDS_MAX - 1) / SF_REPORT_RECORDS_MAX;
+    rep.map.parts = parts;
+    for (uint32_t k = 0; k < parts; k++) {
+        uint32_t part = (k + parts - 2) % parts, at;
+
+        at = part * SF_REPORT_RECORDS_MAX;
+        for (rep.nrecords = 0;
+             rep.nrecords < SF_REPORT_RECORDS_MAX && at + rep.nrecords < all;
+             rep.nrecords++)
+            records[rep.nrecords] =
+                large_record(without + at + (uint32_t)rep.nrecords);
+        rep.map.part = part + 1;
+        rep.seq = ++w->seq;
+        if (model_input(w->m, &rep, w->now, &err) < 0)
+            fail_msg("part %u of %u: %s", part + 1, parts, err.text);
+        if (without && !taken && state_of(w, 0) == HEALTH_DOWN)
+            taken = k + 1;
+    }
+    assert_int_equal(state_of(w, (int)LARGE_HOSTS - 1), HEALTH_HEALTHY);
+    print_message("# %u records in %u parts\n", all, parts);
+    return taken ? parts - taken : parts;
+}
+
+static void a_map_of_65536_hosts_is_taken_in_parts(void **state)
+{
+    struct world *w = *state;
+
+    large_map(w, 1, 0);
+    assert_int_equal(state_of(w, 0), HEALTH_HEALTHY);
+    assert_int_equal(large_map(w, 2, 1), 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+/* A map in as many parts as a report may say goes through bytes and back. */
+static void a_report_says_the_last_of_all_parts(void **state)
+{
+    struct report_record r = host(1, SEEN_UP, "");
+    struct report rep = {.from = REPORT_MAPPERD,
+                         .node = "n0",
+                         .seq = 1,
+                         .map = {.present = true,
+                                 .leader = true,
+                                 .version = 1,
+                                 .part = SF_REPORT_PARTS_MAX,
+                                 .parts = SF_REPORT_PARTS_MAX},
+                         .records = &r,
+                         .nrecords = 1};
+    struct errbuf err;
+    struct report back;
+    char *text = report_encode(&rep, &err);
+
+    assert_non_null(text);
+    assert_int_equal(report_decode(&back, text, strlen(text), &err), 0);
+    assert_int_equal(back.map.part, SF_REPORT_PARTS_MAX);
+    report_free(&back);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +521,8 @@ int main(void)
         HEALTH_TEST(who_knows_more_hosts_leads_at_once),
         HEALTH_TEST(a_link_that_falls_again_and_again_flaps),
         HEALTH_TEST(a_map_in_parts_is_whole_only_with_the_last),
+        HEALTH_TEST(a_map_of_65536_hosts_is_taken_in_parts),
+        HEALTH_TEST(a_report_says_the_last_of_all_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
