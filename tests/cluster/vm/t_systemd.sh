@@ -10,6 +10,7 @@ set -u
 [ "$(cat /proc/1/comm)" = systemd ] && [ -d /run/vm ] ||
     skip_all "not in a guest with systemd as process 1"
 . "$top/tests/cluster/mini/patience.sh"
+. "$top/tests/cluster/vm/soft_roce.sh"
 conf=/etc/slurm-fabric
 
 is() { # TEXT COMMAND..
@@ -32,7 +33,9 @@ install_it() {
         for f in $conf/*.example; do mv "$f" "${f%.example}"; done
     # What a site says: which node of the table this is, where reports go, and
     # a topology.conf, which is Slurm's.
-    echo "Health=127.0.0.1" | tee -a $conf/hsn.conf >>$conf/mapper.conf
+    echo "Health=127.0.0.1" | tee -a $conf/hsn.conf $conf/nicd.conf \
+        >>$conf/mapper.conf
+    echo VerbsEvents=virtual >>$conf/nicd.conf
     echo MapFile=/var/lib/slurm-fabric/mapperd/map >>$conf/mapper.conf
     printf '%s\n' Nic=ring Fabric=/run/slurm-fabric/swfabd.sock >>$conf/hsn.conf
     printf '%s\n' UpAfter=0 StartGrace=0 TopologyInterval=2 \
@@ -63,7 +66,9 @@ each_is_behind_its_walls() {
     is "swfabd is its user" test "$(user_of swfabd)" = slurm-fabric-swfab
     is "mapperd has no capability" has_caps mapperd 0000000000000000
     is "hsnd has two" has_caps hsnd 0000000000002001
-    for unit in swfabd hsnd mapperd switchmgrd; do
+    is "nicd is nobody important" test "$(user_of nicd)" = slurm-fabric
+    is "nicd has no capability" has_caps nicd 0000000000000000
+    for unit in swfabd hsnd mapperd nicd switchmgrd; do
         is "$unit has a filter of system calls" grep -qx 'Seccomp:.2' \
             "/proc/$(value MainPID)/status"
         is "$unit met no wall" refused_none "$unit"
@@ -73,21 +78,41 @@ each_is_behind_its_walls() {
     unit=
 }
 
+linked() { journalctl -u hsnd -o cat --no-pager | grep -qF 'link up: '; }
 each_starts_and_serves() {
-    for unit in munge swfabd hsnd mapperd switchmgrd; do
+    for unit in munge swfabd hsnd mapperd nicd switchmgrd; do
         is "systemctl start $unit" systemctl start "$unit"
         is "$unit is active" active
         is "$unit needed no second start" has NRestarts 0
     done
-    unit=
-    is "hsnd is attached and answers" wait_until 60 sfabric --timeout=10 local
+    unit=hsnd
+    is "hsnd is attached" wait_until 60 linked
+    unit=mapperd
+    is "mapperd says that the network is configured" wait_until 60 sfabric --timeout=10 local
     is "mapperd has mapped the fabric" wait_until 60 test -s /var/lib/slurm-fabric/mapperd/map
     is "what root left is its user's" \
         test "$(stat -c %U /var/lib/slurm-fabric/mapperd/old)" = slurm-fabric-mapper
+    unit=switchmgrd
     # Slurm, which tells it the nodes, is not there yet.
     is "switchmgrd answers" sh -c 'sfabric --timeout=10 --json | grep -q hosts'
     is "its directories are those of its user" \
         test "$(stat -c %U /run/slurm-fabric/switchmgrd /var/lib/slurm-fabric/switchmgrd | sort -u)" = slurm-fabric
+    unit=
+}
+
+# Its walls let what it starts open devices of verbs, and nothing else.
+nicd_hears_events() {
+    unit=nicd
+    heard() { journalctl -u nicd -o cat --no-pager | grep -F "$1"; }
+    if ! make_device >/tmp/device 2>&1; then
+        result 0 "nicd hears events # SKIP no soft-RoCE: $(tail -n 1 /tmp/device)"
+        return
+    fi
+    chmod 666 /dev/infiniband/* # udev's rules do
+    systemctl restart nicd
+    is "nicd hears events of a device" wait_until 60 heard 'events of rxe0 are heard'
+    is "nicd met no wall on the way" refused_none nicd
+    unit=
 }
 
 health_reaches_slurm() {
@@ -106,7 +131,7 @@ health_reaches_slurm() {
 
 a_killed_one_is_started_again() {
     local was
-    for unit in swfabd hsnd mapperd switchmgrd; do
+    for unit in swfabd hsnd mapperd nicd switchmgrd; do
         was=$(value MainPID)
         systemctl kill -s KILL "$unit"
         other() { [ "$(value MainPID)" != "$was" ] && has ActiveState active; }
@@ -132,7 +157,7 @@ a_wrong_configuration_ends_it() { # UNIT FILE
 }
 
 stopped_is_stopped() {
-    for unit in switchmgrd mapperd hsnd swfabd; do
+    for unit in switchmgrd nicd mapperd hsnd swfabd; do
         is "systemctl stop $unit" systemctl stop "$unit"
         is "$unit is inactive, not failed" has ActiveState inactive
     done
@@ -147,6 +172,7 @@ is "make install's sysusers apply" systemd-sysusers
 is "there is a user slurm-fabric" getent passwd slurm-fabric
 each_starts_and_serves
 each_is_behind_its_walls
+nicd_hears_events
 health_reaches_slurm
 a_killed_one_is_started_again
 stopped_is_stopped
