@@ -662,6 +662,32 @@ case_maintenance_and_caps_are_shown_while_they_stand() {
     all_back
 }
 
+# Two rails, each with a mapper that leads it and a map of its own.
+case_each_rails_map_is_shown() {
+    reporters_speak
+    all_back
+    say n3 "hsnd up"$'\n'"mapper 7 n0=up n3=up"
+    wait_for 60 page_has '"leader":"n3"'
+    metrics
+    assert_output '^slurm_fabric_map_version[{]rail="0"[}] 7$' 1
+    assert_output '^slurm_fabric_map_version' 1
+    say n2 "hsnd up"$'\n'"mapper 9 rail=1 n0=up n2=up"
+    wait_for 60 page_has '"leader":"n2"'
+    metrics
+    assert_output '^slurm_fabric_map_version[{]rail="0"[}] 7$' 1
+    assert_output '^slurm_fabric_map_version[{]rail="1"[}] 9$' 1
+    for family in configured report_age_seconds verify_seconds; do
+        assert_output "^slurm_fabric_map_$family[{]rail=\"[01]\"[}] " 2
+    done
+    assert_empty "$(python3 "$SF_TOP_SRCDIR/tests/cluster/metrics_check.py" \
+        <<<"$out" 2>&1)" "what is wrong with the metrics"
+    need_browser
+    looks 1440x1000 rails \
+        "$(row 'Mapper of rail 0').startsWith('n3, heard ') &&
+         $(row 'Mapper of rail 1').startsWith('n2, heard ')"
+    all_back
+}
+
 # One node of very many: it alone is red, with its row of the matrix, and in view.
 case_a_fault_stands_out_among_many() {
     local n red='[...document.querySelectorAll("#map rect.down, #map path.down")]'
@@ -694,31 +720,6 @@ case_a_fault_stands_out_among_many() {
         sed -n 's/^first-paint/# '$n' hosts: first-paint/p' <<<"$out"
     done
     say n3 hsnd up link up
-}
-
-# Two rails, each with a mapper that leads it and a map of its own.
-case_each_rails_map_is_shown() {
-    reporters_speak
-    all_back
-    say n3 "hsnd up"$'\n'"mapper 7 n0=up n3=up"
-    wait_for 60 page_has '"leader":"n3"'
-    metrics
-    assert_output '^slurm_fabric_map_version[{]rail="0"[}] 7$' 1
-    assert_output '^slurm_fabric_map_version' 1
-    say n2 "hsnd up"$'\n'"mapper 9 rail=1 n0=up n2=up"
-    wait_for 60 page_has '"leader":"n2"'
-    metrics
-    assert_output '^slurm_fabric_map_version[{]rail="0"[}] 7$' 1
-    assert_output '^slurm_fabric_map_version[{]rail="1"[}] 9$' 1
-    for family in configured report_age_seconds verify_seconds; do
-        assert_output "^slurm_fabric_map_$family[{]rail=\"[01]\"[}] " 2
-    done
-    assert_empty "$(python3 "$SF_TOP_SRCDIR/tests/cluster/metrics_check.py" \
-        <<<"$out" 2>&1)" "what is wrong with the metrics"
-    need_browser
-    looks 1440x1000 rails \
-        "$(row 'Mapper of rail 0').startsWith('n3, heard ') &&
-         $(row 'Mapper of rail 1').startsWith('n2, heard ')"
 }
 
 reporters_speak() {
