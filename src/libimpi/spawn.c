@@ -325,6 +325,8 @@ void spawn_meet_parent(void)
     if (!port || !*port || impi_be.generation > 0)
         return;
     rc = impi_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &parent);
+    if (rc == MPI_SUCCESS) /* its name in MPI */
+        rc = impi_real.Comm_set_name(parent, "MPI_COMM_PARENT");
     if (rc == MPI_SUCCESS)
         return;
     be_die(1, "SF-E514: cannot meet the world that has spawned this one: %s",

@@ -58,12 +58,16 @@ static int child(const char *what)
     char cwd[PATH_MAX];
     const char *node = getenv("SLURMD_NODENAME");
     MPI_Comm parent, again;
+    char name[MPI_MAX_OBJECT_NAME];
+    int len;
     int *appnum, *universe, flag = 0;
 
     MPI_Comm_get_parent(&parent);
     CHECK(parent != MPI_COMM_NULL);
     MPI_Comm_get_parent(&again);
     CHECK(again == parent);
+    MPI_Comm_get_name(parent, name, &len);
+    CHECK(strcmp(name, "MPI_COMM_PARENT") == 0);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &flag);
     CHECK(flag);
     printf("command %d\n", *appnum);
