@@ -234,13 +234,14 @@ static void packed_by_large_counts(void)
 }
 
 /* These have no communicator and are the libraries' own: for the types that
- * all agree upon, one reads what the other has written.  MPICH 3.4.1 puts the
+ * both agree upon, one reads what the other has written.  MPICH 3.4.1 puts the
  * lower half of a double first. */
 static void external_by_the_libraries_crosses(void)
 {
     static char form[] = "external32";
+    static const char as_defined[] = {0x3f, (char)0xf8, 0, 0, 0, 0, 0, 0};
     double a[2] = {1.5, rank}, b[2] = {0, 0};
-    int c = rank, d = -1, n = 0, agreed;
+    int c = rank, d = -1, n = 0;
     char buf[64], got[64];
     MPI_Aint at = 0;
     MPI_Status st;
@@ -248,8 +249,6 @@ static void external_by_the_libraries_crosses(void)
     MPI_Pack_external(form, &c, 1, MPI_INT, buf, sizeof(buf), &at);
     MPI_Pack_external(form, a, 2, MPI_DOUBLE, buf, sizeof(buf), &at);
     CHECK(at == 20);
-    agreed = memcmp(buf + 4, "\x3f\xf8\0\0\0\0\0", 8) == 0;
-    MPI_Allreduce(MPI_IN_PLACE, &agreed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     MPI_Sendrecv(buf, (int)at, MPI_BYTE, peer, 10, got, sizeof(got), MPI_BYTE,
                  peer, 10, MPI_COMM_WORLD, &st);
     MPI_Get_count(&st, MPI_BYTE, &n);
@@ -267,7 +266,9 @@ static void external_by_the_libraries_crosses(void)
 #endif
     MPI_Unpack_external(form, got, n, &at, b, 2, MPI_DOUBLE);
     CHECK(at == 20 && d == peer);
-    CHECK(!agreed || (b[0] == 1.5 && b[1] == peer));
+    if (memcmp(buf + 4, as_defined, 8) == 0 &&
+        memcmp(got + 4, as_defined, 8) == 0)
+        CHECK(b[0] == 1.5 && b[1] == peer);
 }
 
 /* Where one library is alone its own form stands: a long keeps its bytes. */
