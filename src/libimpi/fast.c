@@ -129,10 +129,13 @@ bool fast_recv(struct impi_comm *c, void *buf, int count, MPI_Datatype type,
     be_lock();
     done = !(any && impi_be.probed == c) &&
            conns_take(&want, may_wait(c, source), &st);
+    if (!done) { /* what comes now would find no receive to be read to */
+        be_unlock();
+        return false;
+    }
     leave();
-    if (done)
-        status_from_core(status, &st);
-    return done;
+    status_from_core(status, &st);
+    return true;
 }
 
 bool fast_step_recv(const struct message *m)
