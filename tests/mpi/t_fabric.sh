@@ -56,7 +56,8 @@ case_by()
 # Pieces of memory were lent, and read.
 lent()
 {
-    [[ "$(cat "$TMPDIR/lent")" =~ \([1-9][0-9]*\ pieces\ lent\).*\([1-9][0-9]*\ reads, ]]
+    grep -q '([1-9][0-9]* pieces lent)' "$TMPDIR/lent" &&
+        grep -q '([1-9][0-9]* reads, ' "$TMPDIR/lent"
 }
 
 # Windows' puts, gets: so many (a pattern) of some process went by the network.
