@@ -137,9 +137,10 @@ look_into() {
     return $rc
 }
 
-# (Slurmd of 24.11.0 calls itself otherwise in /proc/PID/comm.)
+# (Slurmd of 24.11.0 calls itself otherwise in /proc/PID/comm; Debian's file is
+# slurmd-wlm.)
 program_of() { # PID
-    basename "$(readlink "/proc/$1/exe")"
+    basename "$(readlink "/proc/$1/exe")" -wlm
 }
 
 case_key_is_nowhere_to_be_read() { # EL-38 EL-39
