@@ -102,15 +102,19 @@ static void say_all_again(const char *prefix)
             say_again(prefix, environ[i]);
 }
 
-static bool is_bound(const char *old, const char *agent)
+/* Is the step's directory one of the list? */
+static bool is_bound(const char *list, const char *agent)
 {
     const char *slash = strrchr(agent, '/');
-    char dir[NAME_SIZE];
+    size_t len = slash ? (size_t)(slash - agent) : 0;
 
-    if (!old || !slash)
-        return false;
-    snprintf(dir, sizeof(dir), "%.*s", (int)(slash - agent), agent);
-    return strstr(old, dir) != NULL;
+    while (len > 0 && list && *list) {
+        if (strncmp(list, agent, len) == 0 && strchr(":,", list[len]))
+            return true; /* also at the end */
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+    return false;
 }
 
 void front_apptainer(const char *agent)

@@ -33,6 +33,9 @@ is "for all of it" "$(said ENV_ | sed 's/ENV_.*//' | sort -u)" SINGULARITY
 task new/apptainer APPTAINER_BIND=/data:/mnt:ro
 is "what the user has bound stays" "$(said _BIND=)" \
     "APPTAINER_BIND=/data:/mnt:ro,$binds"
+task new/apptainer APPTAINER_BIND="$tmp/step2:$tmp/step2"
+is "the directory of another step, whose name is longer, is not ours" \
+    "$(said _BIND=)" "APPTAINER_BIND=$tmp/step2:$tmp/step2,$binds"
 task new/apptainer SLURM_X='a b=c' UCX_TLS=tcp HOME=/h MY_SLURM_X=2
 is "in a clean environment is what a library is tuned by, and the front" \
     "$(said APPTAINERENV_ | sort)" "APPTAINERENV_LD_PRELOAD=$front
