@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../unit/many_fds.h"
 #include "fuzz.h"
 #include "nicd/verbs.h"
 
@@ -33,33 +34,19 @@ static int answer(const char *device, void *arg)
     struct input *in = arg;
     int answers[2], events[2], fds[4];
     size_t n = in->data[0] % 5, len = in->data[1];
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(fds))];
-    } control = {0};
-    struct iovec text = {(void *)(in->data + 2), len};
-    struct msghdr m = {.msg_iov = &text, .msg_iovlen = 1};
 
     (void)device;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, answers) < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, events) < 0)
         abort();
     if (len > in->size - 2)
-        text.iov_len = len = in->size - 2;
-    in->data += 2 + len;
-    in->size -= 2 + len;
+        len = in->size - 2;
     for (size_t i = 0; i < 4; i++)
         fds[i] = events[0];
-    if (n > 0) {
-        m.msg_control = control.space;
-        m.msg_controllen = CMSG_SPACE(n * sizeof(int));
-        control.head.cmsg_level = SOL_SOCKET;
-        control.head.cmsg_type = SCM_RIGHTS;
-        control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
-        memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
-    }
-    if (sendmsg(answers[1], &m, MSG_NOSIGNAL) < 0)
+    if (send_many_fds(answers[1], in->data + 2, len, fds, n) < 0)
         abort();
+    in->data += 2 + len;
+    in->size -= 2 + len;
     if (in->events >= 0)
         close(in->events);
     in->events = events[1];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,25 +16,12 @@
 
 #include "base/fd_pass.h"
 #include "base/limits.h"
-
-#define SENT_MAX 8 /* more than anybody takes */
+#include "many_fds.h"
 
 struct pair {
     int from, to;
     unsigned open; /* descriptors of this process with these two */
 };
-
-static unsigned count_open(void)
-{
-    DIR *d = opendir("/proc/self/fd");
-    unsigned n = 0;
-
-    assert_non_null(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
 
 static int setup(void **state)
 {
@@ -44,7 +30,7 @@ static int setup(void **state)
 
     assert_return_code(
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), errno);
-    p = (struct pair){fds[0], fds[1], count_open()};
+    p = (struct pair){fds[0], fds[1], count_fds()};
     *state = &p;
     return 0;
 }
@@ -58,27 +44,15 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Send n times the same descriptor, whatever fd_pass_send() would allow. */
+/* Send n times the same descriptor. */
 static void send_many(const struct pair *p, const char *text, size_t len,
                       size_t n)
 {
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(SENT_MAX * sizeof(int))];
-    } control = {.space = {0}};
-    struct iovec iov = {(void *)text, len};
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = control.space,
-                         .msg_controllen = CMSG_SPACE(n * sizeof(int))};
+    int fds[MANY_FDS];
 
-    control.head.cmsg_level = SOL_SOCKET;
-    control.head.cmsg_type = SCM_RIGHTS;
-    control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
     for (size_t i = 0; i < n; i++)
-        memcpy(CMSG_DATA(&control.head) + i * sizeof(int), &p->from,
-               sizeof(int));
-    assert_int_equal(sendmsg(p->from, &msg, 0), len);
+        fds[i] = p->from;
+    assert_int_equal(send_many_fds(p->from, text, len, fds, n), len);
 }
 
 static bool is_same_file(int a, int b)
@@ -130,14 +104,14 @@ static void more_than_wanted_are_closed(void **state)
     const struct pair *p = *state;
 
     for (size_t wanted = 0; wanted <= SF_FD_PASS_MAX; wanted++) {
-        for (size_t n = wanted + 1; n <= SENT_MAX; n++) {
+        for (size_t n = wanted + 1; n <= MANY_FDS; n++) {
             int got[SF_FD_PASS_MAX];
             char byte;
 
             send_many(p, "x", 1, n);
             assert_int_equal(
                 fd_pass_receive(p->to, &byte, 1, got, wanted, NULL, 0), 1);
-            assert_int_equal(count_open(), p->open + wanted);
+            assert_int_equal(count_fds(), p->open + wanted);
             for (size_t i = 0; i < wanted; i++)
                 close(got[i]);
         }
@@ -163,7 +137,7 @@ static void a_full_table_of_descriptors_loses_only_descriptors(void **state)
     assert_int_equal(got[1], -1);
     assert_int_equal(got[2], -1);
     close(next);
-    assert_int_equal(count_open(), p->open);
+    assert_int_equal(count_fds(), p->open);
 }
 
 static void an_empty_message_brings_none(void **state)
@@ -176,7 +150,7 @@ static void an_empty_message_brings_none(void **state)
     assert_int_equal(fd_pass_receive(p->to, &byte, 1, got, 2, NULL, 0), 0);
     assert_int_equal(got[0], -1);
     assert_int_equal(got[1], -1);
-    assert_int_equal(count_open(), p->open);
+    assert_int_equal(count_fds(), p->open);
 }
 
 static void the_sender_is_told_beside_its_descriptors(void **state)
@@ -192,10 +166,10 @@ static void the_sender_is_told_beside_its_descriptors(void **state)
     close(got);
     assert_return_code(
         setsockopt(p->to, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), errno);
-    send_many(p, "x", 1, SENT_MAX);
+    send_many(p, "x", 1, MANY_FDS);
     assert_int_equal(fd_pass_receive(p->to, &byte, 1, &got, 1, &sender, 0), 1);
     assert_int_equal(sender.pid, getpid());
-    assert_int_equal(count_open(), p->open + 1);
+    assert_int_equal(count_fds(), p->open + 1);
     close(got);
 }
 

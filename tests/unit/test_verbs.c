@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "many_fds.h"
 #include "nicd/verbs.h"
 
 /* What the kernel calls them (enum ib_event_type). */
@@ -114,36 +114,10 @@ static void turn(struct world *w)
     ev_run(w->loop, EVRUN_NOWAIT);
 }
 
-static unsigned open_descriptors(void)
-{
-    DIR *d = opendir("/proc/self/fd");
-    unsigned n = 0;
-
-    assert_non_null(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
-
 static void send_answer(int to, const char *text, const int *fds, size_t n)
 {
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(8 * sizeof(int))];
-    } control = {0};
-    struct iovec v = {(void *)text, strlen(text) + 1};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
-
-    if (n > 0) {
-        m.msg_control = control.space;
-        m.msg_controllen = CMSG_SPACE(n * sizeof(int));
-        control.head.cmsg_level = SOL_SOCKET;
-        control.head.cmsg_type = SCM_RIGHTS;
-        control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
-        memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
-    }
-    assert_return_code(sendmsg(to, &m, 0), errno);
+    assert_return_code(send_many_fds(to, text, strlen(text) + 1, fds, n),
+                       errno);
 }
 
 /* The program answers with both descriptors; their other ends stay here. */
@@ -320,7 +294,7 @@ static void a_program_that_ends_or_hangs_holds_up_nothing(void **state)
 static void a_wrong_answer_leaves_no_descriptors(void **state)
 {
     struct world *w = *state;
-    unsigned before = open_descriptors();
+    unsigned before = count_fds();
     int some[2];
 
     assert_return_code(pipe2(some, O_CLOEXEC), errno);
@@ -332,7 +306,7 @@ static void a_wrong_answer_leaves_no_descriptors(void **state)
     }
     close(some[0]);
     close(some[1]);
-    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(count_fds(), before);
     assert_int_equal(w->opened, 2);
 }
 
@@ -340,19 +314,19 @@ static void more_descriptors_than_two_are_closed(void **state)
 {
     struct world *w = *state;
     unsigned before;
-    int some[2], all[8];
+    int some[2], all[MANY_FDS];
 
     assert_return_code(pipe2(some, O_CLOEXEC | O_NONBLOCK), errno);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < MANY_FDS; i++)
         all[i] = some[0];
-    before = open_descriptors();
+    before = count_fds();
     lists(w, 1);
-    send_answer(w->answers, "", all, 8);
+    send_answer(w->answers, "", all, MANY_FDS);
     put_away(&w->answers);
     turn(w);
-    assert_in_range(open_descriptors(), before, before + 2);
+    assert_in_range(count_fds(), before, before + 2);
     verbs_devices(w->verbs, NULL, 0);
-    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(count_fds(), before);
     close(some[0]);
     close(some[1]);
 }
