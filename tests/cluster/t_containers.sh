@@ -300,27 +300,23 @@ case_sixty_four_containers_of_openmpi() {
     assert_library MPICH 2
 }
 
-# The same by Podman, and one native rank.
-case_sixty_four_containers_of_podman() {
-    local line
-    need_own_image
-    line=$(podman_line hello_openmpi)
-    line=${line/-n2 .\/hello_mpich/-N1 -n1 .\/hello_mpich}
+# The same by the line of another runtime, and one native rank.
+sixty_four_by() { # LINE of four, two of them in containers
+    local line=${1/-n2 .\/hello_mpich/-N1 -n1 .\/hello_mpich}
     run_as_user bash -c "${line/: -n2/: -O -N1 -n64}"
     assert_world 65
     assert_library 'Open MPI' 64
     assert_library MPICH 1
 }
 
+case_sixty_four_containers_of_podman() {
+    need_own_image
+    sixty_four_by "$(podman_line hello_openmpi)"
+}
+
 case_sixty_four_containers_of_apptainer() {
-    local line
     need_apptainer_image
-    line=$(apptainer_line hello_openmpi)
-    line=${line/-n2 .\/hello_mpich/-N1 -n1 .\/hello_mpich}
-    run_as_user bash -c "${line/: -n2/: -O -N1 -n64}"
-    assert_world 65
-    assert_library 'Open MPI' 64
-    assert_library MPICH 1
+    sixty_four_by "$(apptainer_line hello_openmpi)"
 }
 
 case_nothing_left() {
