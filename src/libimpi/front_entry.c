@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The trampolines.  A function is one jump through its slot; a slot points at
- * first to a stub that says its number and goes to front_lazy, which saves
+ * first to instructions that say its number and go to front_lazy, which saves
  * every register an argument may be in (MPI_Pcontrol is variadic), asks
  * front_resolve() and goes on to its answer as if nothing had been there.
  */
@@ -27,8 +27,8 @@ __asm__(".pushsection .data.front_slots,\"aw\"\n"
         ".size front_slots, 16*" STR(FRONT_NCALLS) "\n"
                                                    ".popsection\n");
 
-/* One exported name: a jump through slot number slot, and behind it the stub
- * that the slot points at first. */
+/* One exported name: a jump through slot number slot, and behind it what the
+ * slot points at first. */
 #define ENTRY(slot, symbol)                                                    \
     ".balign 16\n"                                                             \
     ".globl " symbol "\n.type " symbol ", @function\n" symbol ": " LANDS       \
