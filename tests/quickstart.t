@@ -243,6 +243,16 @@ report $? "which fails when there are too few" "$tmp/said"
     ! quick "$tmp/some/quickstart" check --flors && grep -q '^usage' "$tmp/said"
 report $? "what is no test's name is wrong usage" "$tmp/said"
 
+# What is built and staged is given to the demonstration that was asked for.
+sources "$tmp/ib"
+echo 'echo "stage:; touch staged" >>Makefile' >>"$tmp/ib/conf.in"
+printf '%s\n' '#!/bin/sh' 'echo "demo of $1, $(ls "$1/staged")"' \
+    >"$tmp/ib/tools/demo-infiniband"
+quick "$tmp/ib/quickstart" demo infiniband &&
+    grep -q "^demo of $tmp/ib/.quickstart/build, .*/staged" "$tmp/said" &&
+    ! quick "$tmp/ib/quickstart" demo ethernet && grep -q '^usage' "$tmp/said"
+report $? "demo infiniband builds, stages and runs that demonstration" "$tmp/said"
+
 sources "$tmp/shut"
 echo 'readlink /proc/self/fd/0 >input' >>"$tmp/shut/conf.in"
 quick sh -c "exec '$tmp/shut/quickstart' build <&-" &&
