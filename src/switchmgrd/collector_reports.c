@@ -641,6 +641,23 @@ static struct conn *make_conn(struct collector *n, int fd, uint64_t source)
     return c;
 }
 
+/* All connections are reporters', or there is no memory. */
+static void turn_away(struct collector *n, int fd)
+{
+    char text[256];
+
+    n->count.turned_away++;
+    close(fd);
+    if (n->nconns < n->conns_max)
+        return;
+    snprintf(text, sizeof(text),
+             "SF-E710: a reporter is left out: all %u connections that the "
+             "limit on descriptors allows are other reporters'; raise "
+             "LimitNOFILE of switchmgrd.service",
+             n->conns_max);
+    collector_events_alarm(text, steady_now(), n);
+}
+
 static void on_connect(struct ev_loop *loop, ev_io *w, int events)
 {
     struct collector *n = w->data;
@@ -658,7 +675,7 @@ static void on_connect(struct ev_loop *loop, ev_io *w, int events)
     }
     c = make_conn(n, fd, source);
     if (!c) {
-        close(fd);
+        turn_away(n, fd);
         return;
     }
     if (w == &n->tcp.io)

@@ -509,6 +509,25 @@ static void a_key_serves_an_hour(void **state)
     expect_refused_key(b, fd, NOT_ITS_KEY);
 }
 
+/* ---- who is left out ------------------------------------------------------
+ */
+
+/* All connections are reporters': another one is turned away, and the log says
+ * which limit to raise. */
+static void the_limit_is_named_that_leaves_a_reporter_out(void **state)
+{
+    struct bed *b = *state;
+    struct report_key key;
+
+    b->n.conns_max = 1;
+    dial_with_key(b, &key);
+    assert_string_equal(last_alarm, "");
+    assert_int_equal(answer(b, dial(b)), '-');
+    assert_non_null(strstr(last_alarm, "all 1 connections"));
+    assert_non_null(strstr(last_alarm, "LimitNOFILE"));
+    assert_int_equal(b->n.count.turned_away, 1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, bed_up, bed_down)
 
 int main(void)
@@ -528,6 +547,7 @@ int main(void)
         TEST(a_changed_byte_is_seen_wherever_it_is),
         TEST(less_than_a_tag_is_no_report),
         TEST(a_key_serves_an_hour),
+        TEST(the_limit_is_named_that_leaves_a_reporter_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
