@@ -20,14 +20,14 @@
 #include "impi/taskmap.h"
 #include "plugins/mpi_impi/address.h"
 #include "plugins/mpi_impi/client.h"
+#include "plugins/mpi_impi/node_list.h"
 #include "impid/names.h"
 #include "impid/server_words.h"
 #include "impid/user_env.h"
 
 #define COMPONENTS_MAX 128
-#define END_WAIT 5            /* s, for the server's last word */
-#define LINES_REST_MS 1000    /* how long a step may be that pays nothing */
-#define NODES_MAX (96 * 1024) /* a longer list stays out of the environment */
+#define END_WAIT 5         /* s, for the server's last word */
+#define LINES_REST_MS 1000 /* how long a step may be that pays nothing */
 
 struct step {
     uint32_t job, step;
@@ -216,28 +216,6 @@ static int start_reader(struct errbuf *err)
 
 /* ---- start ---------------------------------------------------------------*/
 
-/* "n0,n1"; where that is too long for the environment as Slurm has it,
- * "n[0-4095]"; names are cut out of either by host_names_nth(). */
-static char *list_nodes(const char *node_list)
-{
-    struct hostlist *nodes = slurm_hostlist_create(node_list);
-    char *text = NULL, *name;
-    size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
-
-    while (f && (name = slurm_hostlist_shift(nodes))) {
-        fprintf(f, "%s%s", ftell(f) > 0 ? "," : "", name);
-        free(name);
-    }
-    slurm_hostlist_destroy(nodes);
-    if (f)
-        fclose(f);
-    if (!text || len <= NODES_MAX)
-        return text;
-    free(text);
-    return strdup(strlen(node_list) <= NODES_MAX ? node_list : "");
-}
-
 /* The variables as they are now: the thread may not look at them later. */
 static char **copy_env(void)
 {
@@ -338,7 +316,7 @@ static int start(const struct slurmabi_mpi_client *client, struct errbuf *err)
              client->step_id.step_id);
     launch.tasks =
         taskmap_format(layout->node_cnt, layout->tasks, layout->tids);
-    launch.nodes = list_nodes(layout->node_list);
+    launch.nodes = impi_node_list(layout->node_list);
     if (!launch.tasks || !launch.nodes || server_secret(launch.secret) < 0)
         errprintf(err, "%s", strerror(errno));
     else
