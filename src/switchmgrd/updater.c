@@ -615,14 +615,32 @@ static void take_want(struct updater *u, const struct plan_want *want)
     }
 }
 
+/* The socket holds some hundred records and the collector has one for each node
+ * of a large machine: after so many the next ones are waited for, so that one
+ * update of Slurm, which loads all nodes, serves them all. */
+#define BURST 64
+#define BURST_NEXT_MS 100
+#define BURST_MS 1000 /* at most, in all */
+
+static bool more_come(const struct updater *u, unsigned have, int64_t until)
+{
+    struct pollfd p = {.fd = u->fd, .events = POLLIN};
+
+    return have >= BURST && steady_now() < until &&
+           poll(&p, 1, BURST_NEXT_MS) > 0;
+}
+
 /* All records that are there.  -1: the collector has gone. */
 static int read_records(struct updater *u)
 {
+    int64_t until = steady_now() + BURST_MS;
     struct rec_want rec;
 
-    for (;;) {
+    for (unsigned have = 0;; have++) {
         ssize_t n = recv(u->fd, &rec, sizeof(rec), MSG_DONTWAIT | MSG_TRUNC);
 
+        if (n < 0 && errno == EAGAIN && more_come(u, have, until))
+            continue;
         if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
             return -1;
         if (n < 0)
@@ -647,11 +665,26 @@ static uint32_t flags_of(const struct upd_node *n)
            (undone ? REC_NODE_UNDONE : 0u);
 }
 
-/* Tell the collector what it does not know; what does not fit now is told
- * the next time. */
+#define ROOM_MS 100 /* that the collector may take to read some records */
+
+bool upd_send(const struct updater *u, const void *rec, size_t len)
+{
+    struct pollfd p = {.fd = u->fd, .events = POLLOUT};
+
+    while (send(u->fd, rec, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+        if (errno != EAGAIN || poll(&p, 1, ROOM_MS) <= 0)
+            return false;
+    }
+    return true;
+}
+
+/* Tell the collector what it does not know; what it does not take now is told
+ * the next time.  It hears reports when it has the first status, so that comes
+ * after all nodes: who reports before his address is known would be refused. */
 static void tell(struct updater *u)
 {
     struct upd_node *n, *next;
+    bool all = true;
 
     u->status.type = REC_STATUS;
     u->status.nodes = u->status.own_drains = u->status.waiting = 0;
@@ -668,11 +701,11 @@ static void tell(struct updater *u)
         n->told = false;
         n->told_flags = rec.flags;
         memcpy(rec.name, n->name, sizeof(rec.name));
-        if (send(u->fd, &rec, sizeof(rec), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-            continue;
-        n->told = true;
+        all = all && upd_send(u, &rec, sizeof(rec));
+        n->told = all;
     }
-    send(u->fd, &u->status, sizeof(u->status), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (all)
+        upd_send(u, &u->status, sizeof(u->status));
 }
 
 static bool all_told(const struct updater *u)

@@ -118,6 +118,10 @@ void upd_dry_forget(struct upd_node *n);
 void upd_state_load(struct updater *u);
 void upd_state_save(const struct updater *u);
 
+/* Send the collector a record, waiting a moment while it has many to read.
+ * False: it takes none now. */
+bool upd_send(const struct updater *u, const void *rec, size_t len);
+
 struct upd_node *upd_node_make(struct updater *u, const char *name);
 
 #endif

@@ -132,7 +132,7 @@ static bool send_job(struct updater *u, const struct upd_job *j)
             memcpy(rec.nodes, j->nodes + rec.at, rec.len);
         if (j->nodes && rec.at + rec.len == len)
             rec.flags = REC_JOB_LAST;
-        if (send(u->fd, &rec, sizeof(rec), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        if (!upd_send(u, &rec, sizeof(rec)))
             return false;
         rec.at += rec.len;
     } while (rec.at < len);
