@@ -30,10 +30,7 @@ struct nics {
     struct report_record told[NIC_RECORDS_MAX];
 };
 
-static const struct {
-    const char *name;
-    enum tally_action action;
-} faults[NIC_FAULTS] = {
+static const struct tally_fault faults[NIC_FAULTS] = {
     [NIC_IS_DOWN] = {"down", TALLY_DRAIN},
     [NIC_VANISHED] = {"vanished", TALLY_DRAIN},
     [NIC_SLOW] = {"slow", TALLY_DEGRADE},
@@ -53,18 +50,10 @@ void nic_rules_default(struct nic_rules *r)
 static const char *read_line(void *rules, const char *line)
 {
     struct nic_rules *r = rules;
-    char name[16], action[12], more[2];
-    int n = sscanf(line, "%15s %11s %1s", name, action, more), what;
+    const char *wrong;
 
-    for (int i = 0; n >= 1 && i < NIC_FAULTS; i++) {
-        if (strcmp(name, faults[i].name) != 0)
-            continue;
-        what = n == 2 ? tally_action_parse(action) : -1;
-        if (what < 0)
-            return "not FAULT and ignore, show, degrade or drain";
-        r->fault[i] = (enum tally_action)what;
-        return NULL;
-    }
+    if (tally_fault_read(faults, NIC_FAULTS, r->fault, line, &wrong))
+        return wrong;
     return tally_rule_read(&r->counters, line);
 }
 

@@ -83,6 +83,26 @@ enum report_seen tally_seen(enum tally_action action)
                                      : SEEN_UP;
 }
 
+bool tally_fault_read(const struct tally_fault *faults, size_t n,
+                      enum tally_action *chosen, const char *line,
+                      const char **wrong)
+{
+    char name[24], action[12], more[2];
+    int words = sscanf(line, "%23s %11s %1s", name, action, more), what;
+
+    for (size_t i = 0; words >= 1 && i < n; i++) {
+        if (strcmp(name, faults[i].name) != 0)
+            continue;
+        what = words == 2 ? tally_action_parse(action) : -1;
+        *wrong =
+            what < 0 ? "not FAULT and ignore, show, degrade or drain" : NULL;
+        if (what >= 0)
+            chosen[i] = (enum tally_action)what;
+        return true;
+    }
+    return false;
+}
+
 const char *tally_rule_read(void *rules, const char *line)
 {
     struct tally_rules *r = rules;
@@ -129,17 +149,6 @@ int tally_lines_parse(void *rules, tally_line_f *read, const char *path,
             return errprintf(err, "%s:%u: %s", path, number, wrong);
         text += n + 1;
     }
-    return 0;
-}
-
-int tally_rules_parse(struct tally_rules *rules, const char *path,
-                      const char *text, size_t len, struct errbuf *err)
-{
-    struct tally_rules r = *rules;
-
-    if (tally_lines_parse(&r, tally_rule_read, path, text, len, err) < 0)
-        return -1;
-    *rules = r;
     return 0;
 }
 

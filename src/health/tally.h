@@ -61,6 +61,17 @@ int tally_action_parse(const char *word);
 /* What becomes of an item that is up when a rule with this action is broken. */
 enum report_seen tally_seen(enum tally_action action);
 
+/* Faults that are no counters, by name, with what follows by default. */
+struct tally_fault {
+    const char *name;
+    enum tally_action action;
+};
+/* Read a line "FAULT ACTION" into chosen[], one for each of the n faults.
+ * False: it is about none of them; else *wrong is NULL, or what is wrong. */
+bool tally_fault_read(const struct tally_fault *faults, size_t n,
+                      enum tally_action *chosen, const char *line,
+                      const char **wrong);
+
 /* Read a line without its comment into *rules.  NULL, or what is wrong with it.
  */
 typedef const char *tally_line_f(void *rules, const char *line);
@@ -69,10 +80,8 @@ typedef const char *tally_line_f(void *rules, const char *line);
 int tally_lines_parse(void *rules, tally_line_f *read, const char *path,
                       const char *text, size_t len, struct errbuf *err);
 
+/* A tally_line_f for struct tally_rules. */
 const char *tally_rule_read(void *rules, const char *line);
-/* Parse lines of rules; they override what is in *rules. */
-int tally_rules_parse(struct tally_rules *rules, const char *path,
-                      const char *text, size_t len, struct errbuf *err);
 
 struct tally {
     bool seen, high, blind;

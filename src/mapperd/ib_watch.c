@@ -46,12 +46,49 @@ struct ib_watch {
     struct port *ports;
     struct watch_node *nodes;
     struct watch_switch *switches;
-    struct tally_rules rules;
+    struct ib_rules rules;
     uint64_t version, hash;
     unsigned round;
     ib_watch_hurt_f *hurt;
     void *arg;
 };
+
+/* ---- rules --------------------------------------------------------------- */
+
+static const struct tally_fault faults[IB_FAULTS] = {
+    [IB_SLOW] = {"slow", TALLY_DEGRADE},
+    [IB_BELOW_SUPPORTED] = {"below_supported", TALLY_SHOW},
+};
+
+void ib_rules_default(struct ib_rules *r)
+{
+    tally_rules_default(&r->counters);
+    for (int i = 0; i < IB_FAULTS; i++)
+        r->fault[i] = faults[i].action;
+}
+
+static const char *read_line(void *rules, const char *line)
+{
+    struct ib_rules *r = rules;
+    const char *wrong;
+
+    if (tally_fault_read(faults, IB_FAULTS, r->fault, line, &wrong))
+        return wrong;
+    return tally_rule_read(&r->counters, line);
+}
+
+int ib_rules_parse(struct ib_rules *rules, const char *path, const char *text,
+                   size_t len, struct errbuf *err)
+{
+    struct ib_rules r = *rules;
+
+    if (tally_lines_parse(&r, read_line, path, text, len, err) < 0)
+        return -1;
+    *rules = r;
+    return 0;
+}
+
+/* ---- ports, switches, nodes ---------------------------------------------- */
 
 #define PORTS_MAX (4 * SF_HEALTH_ITEMS_MAX)
 
@@ -60,7 +97,7 @@ struct ib_watch *ib_watch_new(void)
     struct ib_watch *w = calloc(1, sizeof(*w));
 
     if (w)
-        tally_rules_default(&w->rules);
+        ib_rules_default(&w->rules);
     return w;
 }
 
@@ -225,7 +262,7 @@ void ib_watch_port(struct ib_watch *w, uint64_t guid, uint8_t number,
         p->lid = info->lid;
 }
 
-void ib_watch_rules(struct ib_watch *w, const struct tally_rules *rules)
+void ib_watch_rules(struct ib_watch *w, const struct ib_rules *rules)
 {
     w->rules = *rules;
 }
@@ -236,8 +273,8 @@ void ib_watch_counters(struct ib_watch *w, uint64_t guid, uint8_t number,
     struct port *p = find(w, guid, number);
 
     for (int i = 0; p && i < TALLY_PORT_COUNTERS; i++)
-        tally_take(&p->tally[i], &w->rules.of[i], c->value[i], c->full[i],
-                   false, now);
+        tally_take(&p->tally[i], &w->rules.counters.of[i], c->value[i],
+                   c->full[i], false, now);
 }
 
 #define NO_ROUTE 255
@@ -351,28 +388,50 @@ static enum report_seen judge(const struct port *p, char *why, size_t size)
     return first->known ? SEEN_DOWN : SEEN_UNKNOWN;
 }
 
-/* Fewer lanes, or slower ones, than both ends may use. */
-static bool is_narrow(const struct port *a, const struct port *b, char *why,
-                      size_t size)
+/* What two ends have in common: 0 where one does not tell. */
+static struct smp_pace both(const struct smp_pace *a, const struct smp_pace *b)
 {
-    unsigned width = a->info.width_max, speed = a->info.speed_max;
+    return (struct smp_pace){
+        .width = a->width < b->width ? a->width : b->width,
+        .speed = a->speed < b->speed ? a->speed : b->speed,
+    };
+}
 
-    if (is_silent(a) || is_silent(b))
-        return false;
-    if (b->info.width_max < width)
-        width = b->info.width_max;
-    if (b->info.speed_max < speed)
-        speed = b->info.speed_max;
-    if (a->info.width && a->info.width < width)
-        snprintf(why, size, "%.32s:%u runs %ux of %ux", a->end.name,
-                 a->end.port, a->info.width, width);
-    else if (a->info.speed && a->info.speed < speed)
-        snprintf(why, size, "%.28s:%u runs %u.%u of %u.%u Gb/s", a->end.name,
-                 a->end.port, a->info.speed / 10u, a->info.speed % 10u,
-                 speed / 10u, speed % 10u);
+/* Fewer lanes, or slower ones, than that.  what: said after it. */
+static bool is_below(const struct port *p, struct smp_pace most,
+                     const char *what, char *why, size_t size)
+{
+    const struct smp_pace *now = &p->info.now;
+
+    if (now->width && now->width < most.width)
+        snprintf(why, size, "%.24s:%u runs %ux of %ux%s", p->end.name,
+                 p->end.port, now->width, most.width, what);
+    else if (now->speed && now->speed < most.speed)
+        snprintf(why, size, "%.20s:%u runs %u.%u of %u.%u Gb/s%s", p->end.name,
+                 p->end.port, now->speed / 10u, now->speed % 10u,
+                 most.speed / 10u, most.speed % 10u, what);
     else
         return false;
     return true;
+}
+
+/* A cable with fewer lanes, or slower ones, than both ends may use; or are able
+ * to use, though somebody has not enabled it. */
+static void weigh_pace(const struct ib_watch *w, const struct port *p,
+                       enum report_seen *seen, char *why, size_t size)
+{
+    const struct smp_port_info *a = &p->info, *b = &p->peer->info;
+    const enum tally_action *fault = w->rules.fault;
+
+    if (is_silent(p) || is_silent(p->peer))
+        return;
+    if (fault[IB_SLOW] != TALLY_IGNORE &&
+        is_below(p, both(&a->enabled, &b->enabled), "", why, size))
+        *seen = tally_seen(fault[IB_SLOW]);
+    else if (fault[IB_BELOW_SUPPORTED] != TALLY_IGNORE &&
+             is_below(p, both(&a->supported, &b->supported), " supported", why,
+                      size))
+        *seen = tally_seen(fault[IB_BELOW_SUPPORTED]);
 }
 
 /* The worst rule that this end breaks; none: a counter that is blind. */
@@ -383,7 +442,7 @@ static void weigh_counters(const struct ib_watch *w, const struct port *p,
 
     for (int i = 0; i < TALLY_PORT_COUNTERS; i++) {
         const struct tally *t = &p->tally[i];
-        const struct tally_rule *rule = &w->rules.of[i];
+        const struct tally_rule *rule = &w->rules.counters.of[i];
         enum report_seen s = t->high ? tally_seen(rule->action) : SEEN_UP;
 
         if ((!t->high && !t->blind) || rule->action == TALLY_IGNORE ||
@@ -405,8 +464,7 @@ static enum report_seen judge_all(const struct ib_watch *w,
     if (seen != SEEN_UP)
         return seen;
     why[0] = '\0';
-    if (is_narrow(first, first->peer, why, size))
-        seen = SEEN_DEGRADED;
+    weigh_pace(w, first, &seen, why, size);
     weigh_counters(w, first, &seen, why, size);
     weigh_counters(w, first->peer, &seen, why, size);
     return seen;

@@ -56,8 +56,25 @@ void ib_watch_routes(struct ib_watch *watch, uint64_t guid, unsigned block,
 typedef void ib_watch_hurt_f(const char *link, const char *names, unsigned n,
                              void *arg);
 void ib_watch_on_hurt(struct ib_watch *watch, ib_watch_hurt_f *hurt, void *arg);
-/* What counters are judged by, from now on. */
-void ib_watch_rules(struct ib_watch *watch, const struct tally_rules *rules);
+
+/* What follows from what. */
+enum ib_fault {
+    IB_SLOW,            /* fewer or slower lanes than both ends may use */
+    IB_BELOW_SUPPORTED, /* ... than both ends are able to use */
+};
+#define IB_FAULTS 2
+
+struct ib_rules {
+    struct tally_rules counters;
+    enum tally_action fault[IB_FAULTS];
+};
+void ib_rules_default(struct ib_rules *rules);
+/* Lines "FAULT ACTION" (slow, below_supported) and rules of counters; they
+ * override what is in *rules.  -1 with text that names path and line. */
+int ib_rules_parse(struct ib_rules *rules, const char *path, const char *text,
+                   size_t len, struct errbuf *err);
+/* What is judged by, from now on. */
+void ib_watch_rules(struct ib_watch *watch, const struct ib_rules *rules);
 
 /* The rail that a host's port is known by; -1: not known. */
 int ib_watch_rail(const struct ib_watch *watch, uint64_t guid, uint8_t port);

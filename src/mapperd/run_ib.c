@@ -460,15 +460,15 @@ static int read_rules(struct ib_daemon *d, struct errbuf *err)
 {
     const char *path =
         d->settings->rules ? d->settings->rules : SITEDIR_CONF("ports.rules");
-    struct tally_rules rules;
+    struct ib_rules rules;
     size_t len;
     char *text = file_read(path, SF_PORT_RULES_MAX, 0, &len, err);
     int rc;
 
     if (!text)
         return errno == ENOENT && !d->settings->rules ? 0 : -1;
-    tally_rules_default(&rules);
-    rc = tally_rules_parse(&rules, path, text, len, err);
+    ib_rules_default(&rules);
+    rc = ib_rules_parse(&rules, path, text, len, err);
     if (rc == 0)
         ib_watch_rules(d->watch, &rules);
     free(text);

@@ -131,10 +131,9 @@ bool smp_port_info(const uint8_t mad[SMP_SIZE], struct smp_port_info *info)
     *info = (struct smp_port_info){
         .state = d[32] & 0x0f,
         .physical = d[33] >> 4,
-        .width = widest(d[31]),
-        .width_max = widest(d[29]),
-        .speed = fastest(d[35] >> 4, d[62] >> 4),
-        .speed_max = fastest(d[35] & 0x0f, d[63] & 0x0f),
+        .now = {widest(d[31]), fastest(d[35] >> 4, d[62] >> 4)},
+        .enabled = {widest(d[29]), fastest(d[35] & 0x0f, d[63] & 0x0f)},
+        .supported = {widest(d[30]), fastest(d[32] >> 4, d[62] & 0x0f)},
         .lid = (uint16_t)get(d + 16, 2),
     };
     return info->state >= SMP_DOWN && info->state <= SMP_ACTIVE;

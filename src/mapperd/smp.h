@@ -50,10 +50,15 @@ struct smp_node_info {
 enum { SMP_DOWN = 1, SMP_INIT, SMP_ARMED, SMP_ACTIVE };
 #define SMP_LINK_UP 5 /* physical state */
 
+/* How much a link carries; 0: not told, or nothing that there is. */
+struct smp_pace {
+    uint8_t width;  /* lanes */
+    uint16_t speed; /* of a lane, in 0.1 Gb/s */
+};
+
 struct smp_port_info {
     uint8_t state, physical;
-    uint8_t width, width_max;  /* lanes: now; most that is enabled */
-    uint16_t speed, speed_max; /* of a lane, in 0.1 Gb/s: the same */
+    struct smp_pace now, enabled, supported; /* the best of each */
     uint16_t lid;
 };
 
@@ -66,8 +71,7 @@ bool smp_parse(const uint8_t mad[SMP_SIZE], enum smp_attr *attr, uint32_t *tid);
 /* What the answers say; false: not possible (a switch without ports ...). */
 bool smp_node_info(const uint8_t mad[SMP_SIZE], struct smp_node_info *info);
 void smp_node_desc(const uint8_t mad[SMP_SIZE], char desc[SMP_DESC_SIZE + 1]);
-/* False: a state that there is not.  Width and speed are 0 where they are not
- * told, or nothing that there is. */
+/* False: a state that there is not. */
 bool smp_port_info(const uint8_t mad[SMP_SIZE], struct smp_port_info *info);
 /* By which port the switch sends what goes to each LID of the block. */
 void smp_forwarding(const uint8_t mad[SMP_SIZE], uint8_t ports[SMP_BLOCK]);

@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # A simulated InfiniBand fabric on an embedded cluster without any plugin of
 # ours: ibsim, OpenSM and one mapperd on n0, switchmgrd on the controller.
-# Needs $MINISLURM, $CLUSTER, $STAGE.  IB_NET, IB_SWITCHMGR: another net file,
-# and lines more of switchmgr.conf; IB_DEFAULTS=1: nothing is judged faster
-# than by default.
+# Needs $MINISLURM, $CLUSTER, $STAGE.  IB_NET, IB_EDIT, IB_SWITCHMGR: another net
+# file, what sed does to this one, and lines more of switchmgr.conf;
+# IB_DEFAULTS=1: nothing is judged faster than by default.
 #
 #     n0 n1      n2 n3          n3 has two adapters
 #     leaf0       leaf1         each leaf has a cable to each spine
@@ -27,7 +27,8 @@ ib_missing() { # what this machine lacks; nothing: it can be done
 
 # Guids: leaf0 1001, leaf1 1002, spine0 2001, spine1 2002; hosts below 0x200.
 ib_write_net() {
-    cat >"$CLUSTER/ib.net" <<'NET'
+    # Enabled are all lanes (w) and speeds (s) that ibsim's ports support.
+    sed -e '/^\[/s/$/ w=31 s=7/' -e "${IB_EDIT-}" >"$CLUSTER/ib.net" <<'NET'
 switchguid=0x1001
 Switch 8 "S-0000000000001001" # "leaf0"
 [1] "H-0000000000000100"[1]

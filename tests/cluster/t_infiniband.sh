@@ -11,6 +11,8 @@ lacks=$(ib_missing)
 cluster_up --nodes 4 --switch none \
     --node-conf "Features=$FABRIC_FEATURES"
 LIMIT=300
+# n1's cable.
+IB_EDIT='/0000110"\[1\]/s/w=31/w=1/; /^\[1\] "S-0000000000001001"\[2\]/s/w=31/w=1/'
 ib_up || exit 99
 
 says() { # PATTERN WORDS..: sfabric
@@ -139,6 +141,16 @@ case_symbol_errors_are_shown_with_rate_and_limit() { # SL-24
     assert_equal 1 "$(fabric_log | grep -cE 'host n2 .*-> degraded')" \
         "times told"
     fabric_settles
+}
+
+# Of the lanes that both ends support somebody has enabled one.
+case_less_than_both_ends_support_is_shown() { # SL-24
+    fabric_settles
+    says 'leaf0:2 runs 1x of 12x supported' why n1 || fail "sfabric why: $out"
+    says ' runs ' why n0 && fail "sfabric why: $out"
+    is_idle n1 || fail "n1 is $(sinfo -h -n n1 -o '%T %E')"
+    assert_empty "$(fabric_log | grep -E 'host n1 .*-> degraded')" \
+        "what was told"
 }
 
 case_a_mapper_started_again_drains_nobody() { # SL-24

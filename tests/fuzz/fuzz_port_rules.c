@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Any text as rules for counters.
+ * Any text as rules for ports of InfiniBand.
  */
 #include "fuzz.h"
-#include "health/tally.h"
+#include "mapperd/ib_watch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct tally_rules rules;
+    struct ib_rules rules;
     struct errbuf err;
 
-    tally_rules_default(&rules);
-    tally_rules_parse(&rules, "rules", (const char *)data, size, &err);
+    ib_rules_default(&rules);
+    ib_rules_parse(&rules, "rules", (const char *)data, size, &err);
     return 0;
 }

@@ -19,10 +19,20 @@
 #define SPINE 0x2001
 
 static const struct smp_port_info active = {
-    .state = SMP_ACTIVE, .physical = SMP_LINK_UP, .width = 4, .width_max = 4};
+    .state = SMP_ACTIVE,
+    .physical = SMP_LINK_UP,
+    .now = {.width = 4},
+    .enabled = {.width = 4},
+    .supported = {.width = 4},
+};
 static const struct smp_port_info polling = {.state = SMP_DOWN, .physical = 2};
 static const struct smp_port_info init = {
-    .state = SMP_INIT, .physical = SMP_LINK_UP, .width = 4, .width_max = 4};
+    .state = SMP_INIT,
+    .physical = SMP_LINK_UP,
+    .now = {.width = 4},
+    .enabled = {.width = 4},
+    .supported = {.width = 4},
+};
 
 static struct ib_end leaf(uint8_t port)
 {
@@ -277,19 +287,111 @@ static void fewer_lanes_than_both_ends_can_is_degraded(void **state)
     const struct said small[] = {{LEAF, 1, &one}, {0x10, 1, &slow}};
     struct ib_watch *w = world();
 
-    one.width = 1;
+    one.now.width = 1;
     sweep(w, narrow, 2);
     expect(w, REPORT_HOST, "n0", 0, SEEN_DEGRADED, "leaf0:1 runs 1x of 4x");
-    slow.speed = 258;
-    slow.speed_max = both.speed_max = 1062;
+    slow.now.speed = 258;
+    slow.enabled.speed = both.enabled.speed = 1062;
     sweep(w, lame, 2);
     expect(w, REPORT_HOST, "n0", 0, SEEN_DEGRADED,
            "leaf0:1 runs 25.8 of 106.2 Gb/s");
-    one.width_max = 1; /* that is all that it may */
+    one.enabled.width = one.supported.width = 1; /* that is all that it may */
     slow = active;
     sweep(w, small, 2);
     expect(w, REPORT_HOST, "n0", 0, SEEN_UP, "");
     end(w);
+}
+
+/* Somebody has enabled less than both ends support, or one has. */
+static void less_than_both_ends_support_is_shown(void **state)
+{
+    struct smp_port_info one = active, slow = active, other = active;
+    const struct said narrow[] = {{LEAF, 1, &one}, {0x10, 1, &other}};
+    const struct said lame[] = {{LEAF, 8, &slow}, {SPINE, 1, &slow}};
+    const struct said half[] = {{LEAF, 1, &one}};
+    struct ib_watch *w = world();
+
+    one.now.width = other.now.width = 1;
+    one.enabled.width = 1;
+    sweep(w, narrow, 2);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_UP, "leaf0:1 runs 1x of 4x supported");
+    slow.now.speed = slow.enabled.speed = 258;
+    slow.supported.speed = 1062;
+    sweep(w, lame, 2);
+    expect(w, REPORT_LINK, "leaf0:8", 0, SEEN_UP,
+           "leaf0:8 runs 25.8 of 106.2 Gb/s supported");
+    expect(w, REPORT_HOST, "n0", 0, SEEN_UP, "");
+    other.supported.width = 1; /* one end is able to no more */
+    sweep(w, narrow, 2);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_UP, "");
+    other.supported.width = 0; /* or does not tell */
+    sweep(w, narrow, 2);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_UP, "");
+    other = active;
+    other.now.width = 1; /* less than is enabled says more */
+    one = other;
+    sweep(w, narrow, 2);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_DEGRADED, "leaf0:1 runs 1x of 4x");
+    sweep(w, half, 1);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_DEGRADED, "leaf0:1 runs 1x of 4x");
+    end(w);
+}
+
+/* n0's cable: of 12 lanes that both support 4 are enabled, and 1 runs. */
+static void what_a_rule_says_of_lanes_is_done(void **state)
+{
+    static const struct {
+        const char *rules;
+        enum report_seen seen;
+        const char *why;
+    } each[] = {
+        {"", SEEN_DEGRADED, "leaf0:1 runs 1x of 4x"},
+        {"slow show", SEEN_UP, "leaf0:1 runs 1x of 4x"},
+        {"slow drain\n", SEEN_DOWN, "leaf0:1 runs 1x of 4x"},
+        {"slow ignore", SEEN_UP, "leaf0:1 runs 1x of 12x supported"},
+        {"slow ignore\nbelow_supported degrade # so\n", SEEN_DEGRADED,
+         "leaf0:1 runs 1x of 12x supported"},
+        {"below_supported ignore\nslow ignore", SEEN_UP, ""},
+    };
+    struct smp_port_info one = active;
+    const struct said narrow[] = {{LEAF, 1, &one}, {0x10, 1, &one}};
+
+    one.now.width = 1;
+    one.supported.width = 12;
+    for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+        struct ib_watch *w = world();
+        struct ib_rules rules;
+        struct errbuf err;
+
+        ib_rules_default(&rules);
+        assert_int_equal(ib_rules_parse(&rules, "rules", each[i].rules,
+                                        strlen(each[i].rules), &err),
+                         0);
+        ib_watch_rules(w, &rules);
+        sweep(w, narrow, 2);
+        expect(w, REPORT_HOST, "n0", 0, each[i].seen, each[i].why);
+        end(w);
+    }
+}
+
+static void a_wrong_rule_changes_none(void **state)
+{
+    static const char *const wrong[] = {
+        "slow drain\nbelow_supported > 1/s drain\n", "slow drain\nslow\n",
+        "slow drain\nbelow_supportet show\n",
+        "slow drain\nsymbol_error > 10/s\n"};
+    struct ib_rules rules, was;
+    struct errbuf err;
+
+    ib_rules_default(&rules);
+    was = rules;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(
+            ib_rules_parse(&rules, "rules", wrong[i], strlen(wrong[i]), &err),
+            -1);
+        assert_memory_equal(err.text, "rules:2: ", 9);
+        assert_memory_equal(&rules, &was, sizeof(rules));
+    }
 }
 
 /* Errors on this port, sweep by sweep. */
@@ -342,11 +444,11 @@ static void what_a_rule_says_is_done(void **state)
 
     for (unsigned i = 0; i < 4; i++) {
         struct ib_watch *w = world();
-        struct tally_rules rules;
+        struct ib_rules rules;
         int64_t now = 0;
 
-        tally_rules_default(&rules);
-        rules.of[TALLY_SYMBOL_ERROR].action = each[i].action;
+        ib_rules_default(&rules);
+        rules.counters.of[TALLY_SYMBOL_ERROR].action = each[i].action;
         ib_watch_rules(w, &rules);
         errors(w, LEAF, 2, TALLY_SYMBOL_ERROR, 50, 15, &now);
         expect(w, REPORT_HOST, "n1", 0, each[i].seen, each[i].why);
@@ -554,6 +656,9 @@ int main(void)
         cmocka_unit_test(the_version_rises_when_something_changes),
         cmocka_unit_test(what_makes_no_sense_hurts_nobody),
         cmocka_unit_test(fewer_lanes_than_both_ends_can_is_degraded),
+        cmocka_unit_test(less_than_both_ends_support_is_shown),
+        cmocka_unit_test(what_a_rule_says_of_lanes_is_done),
+        cmocka_unit_test(a_wrong_rule_changes_none),
         cmocka_unit_test(errors_of_either_end_degrade_and_heal),
         cmocka_unit_test(what_a_rule_says_is_done),
         cmocka_unit_test(a_blind_counter_is_shown),

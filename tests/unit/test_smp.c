@@ -204,24 +204,31 @@ static void port_info_tells_state_width_and_speed(void **state)
     d[16] = 0x12;
     d[17] = 0x34;
     d[29] = 1 | 2;      /* width enabled: 1x, 4x */
+    d[30] = 1 | 2 | 8;  /* supported: 12x, too */
     d[31] = 1;          /* active: 1x */
     d[32] = 7 << 4 | 4; /* supported speeds; ACTIVE */
     d[33] = 5 << 4;     /* LinkUp */
     d[35] = 4 << 4 | 7; /* active 10, enabled 2.5 to 10 */
-    d[63] = 1 | 2;      /* extended, enabled: 14, 25.8 */
+    d[62] = 4 | 2 | 1;  /* extended, supported: up to 53.1 */
+    d[63] = 1 | 2;      /* enabled: 14, 25.8 */
     assert_true(smp_port_info(mad, &i));
     assert_int_equal(i.state, SMP_ACTIVE);
     assert_int_equal(i.physical, SMP_LINK_UP);
-    assert_int_equal(i.width, 1);
-    assert_int_equal(i.width_max, 4);
-    assert_int_equal(i.speed, 100);
-    assert_int_equal(i.speed_max, 258);
+    assert_int_equal(i.now.width, 1);
+    assert_int_equal(i.enabled.width, 4);
+    assert_int_equal(i.supported.width, 12);
+    assert_int_equal(i.now.speed, 100);
+    assert_int_equal(i.enabled.speed, 258);
+    assert_int_equal(i.supported.speed, 531);
     assert_int_equal(i.lid, 0x1234);
     d[31] = 2;
-    d[62] = 2 << 4;
+    d[62] |= 2 << 4;
     assert_true(smp_port_info(mad, &i));
-    assert_int_equal(i.width, 4);
-    assert_int_equal(i.speed, 258);
+    assert_int_equal(i.now.width, 4);
+    assert_int_equal(i.now.speed, 258);
+    d[62] = 0;
+    assert_true(smp_port_info(mad, &i));
+    assert_int_equal(i.supported.speed, 100);
     d[32] = 0; /* no such state */
     assert_false(smp_port_info(mad, &i));
     assert_string_equal(smp_physical_name(2), "Polling");

@@ -157,7 +157,8 @@ static void by_the_minute_and_by_the_hour(void **state)
 static int parse(struct tally_rules *r, const char *text, struct errbuf *err)
 {
     tally_rules_default(r);
-    return tally_rules_parse(r, "rules", text, strlen(text), err);
+    return tally_lines_parse(r, tally_rule_read, "rules", text, strlen(text),
+                             err);
 }
 
 static void no_counter_drains_by_default(void **state)
