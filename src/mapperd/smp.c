@@ -23,6 +23,8 @@
 #define AT_DATA 64
 #define AT_PATH 128
 
+#define EXTENDED_DISABLED 30 /* of LinkSpeedExtEnabled */
+
 static void put(uint8_t *at, uint64_t v, int bytes)
 {
     for (int i = bytes - 1; i >= 0; i--, v >>= 8)
@@ -124,6 +126,12 @@ static uint16_t fastest(unsigned set, unsigned extended)
     return 0;
 }
 
+/* Of these five bits, one value is no set of speeds. */
+static unsigned extended_enabled(unsigned byte)
+{
+    return (byte & 0x1f) == EXTENDED_DISABLED ? 0 : byte & 0x0f;
+}
+
 bool smp_port_info(const uint8_t mad[SMP_SIZE], struct smp_port_info *info)
 {
     const uint8_t *d = mad + AT_DATA;
@@ -132,7 +140,8 @@ bool smp_port_info(const uint8_t mad[SMP_SIZE], struct smp_port_info *info)
         .state = d[32] & 0x0f,
         .physical = d[33] >> 4,
         .now = {widest(d[31]), fastest(d[35] >> 4, d[62] >> 4)},
-        .enabled = {widest(d[29]), fastest(d[35] & 0x0f, d[63] & 0x0f)},
+        .enabled = {widest(d[29]),
+                    fastest(d[35] & 0x0f, extended_enabled(d[63]))},
         .supported = {widest(d[30]), fastest(d[32] >> 4, d[62] & 0x0f)},
         .lid = (uint16_t)get(d + 16, 2),
     };

@@ -226,6 +226,9 @@ static void port_info_tells_state_width_and_speed(void **state)
     assert_true(smp_port_info(mad, &i));
     assert_int_equal(i.now.width, 4);
     assert_int_equal(i.now.speed, 258);
+    d[63] = 30; /* no extended ones are enabled: no set of bits */
+    assert_true(smp_port_info(mad, &i));
+    assert_int_equal(i.enabled.speed, 100);
     d[62] = 0;
     assert_true(smp_port_info(mad, &i));
     assert_int_equal(i.supported.speed, 100);
