@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- *   rma_death WHO
+ *   rma_death WHO [unheard]
  *
- * Rank 1 is killed in an epoch, while the others wait for what only it can do:
+ * Rank 1 is killed in an epoch, while the others wait for what only it can do;
+ * or lives on, but its connections end:
  *
  *   target   they put to it and flush, again and again
  *   origin   rank 0 has posted and waits for its complete
@@ -10,16 +11,37 @@
  *   fence    they are in a fence
  *
  * Nobody comes through. */
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "rma.h"
 
-static int *mem;
+#define FDS 256
+
+static int *mem, unheard;
 static MPI_Win win;
+
+static void end_connections(void)
+{
+    for (int fd = 0; fd < FDS; fd++) {
+        struct sockaddr_storage peer;
+        socklen_t len = sizeof(peer);
+
+        if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+            peer.ss_family == AF_INET)
+            shutdown(fd, SHUT_RDWR);
+    }
+}
 
 static void die(void)
 {
-    raise(SIGKILL);
+    if (!unheard)
+        raise(SIGKILL);
+    end_connections();
+    for (;;)
+        pause();
 }
 
 static void all_but_one(int cell)
@@ -96,7 +118,9 @@ int main(int argc, char **argv)
     const char *who = argc > 1 ? argv[1] : "";
 
     begin(&argc, &argv);
+    unheard = argc > 2 && strcmp(argv[2], "unheard") == 0;
     win = window_over(&mem, (size_t)size * sizeof(int), sizeof(int), 1);
+    MPI_Win_set_name(win, "shelf");
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(who, "target") == 0)
         target();

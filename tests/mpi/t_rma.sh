@@ -40,6 +40,20 @@ case_death_ends_all() # WHO CLIENTS..
     report $? "$title: $*"
 }
 
+# Who is no longer heard is lost: who waits in the window says for what (a
+# pattern), with rank and window.
+case_who_is_lost_in_an_epoch_is_named() # WHO WHAT
+{
+    local title=who_is_lost_in_an_epoch_is_named rc
+    IMPI_SHM=0 "${limited[@]}" 60 "$dir/bare_world" mpich:2 openmpi:2 -- \
+        "$dir/rma_death" "$1" unheard >"$TMPDIR/out" 2>&1
+    rc=$?
+    [ $rc = 1 ] && grep -qE "^slurm-fabric: rank [023]: SF-E402: lost rank 1 \
+\(client 0, [^)]*\): .*; waits for $2 in a window of 4 processes, shelf$" \
+        "$TMPDIR/out"
+    report $? "$title: $1"
+}
+
 # Each client's launcher is in a user namespace of its own: the kernel refuses
 # its processes the others' memory, as yama may.
 make_launchers_apart()
@@ -162,4 +176,8 @@ for who in target origin holder fence; do
     case_death_ends_all $who -i openmpi:2 mpich:1
     SLURM_IMPI_WINDOWS=messages case_death_ends_all $who mpich:2 openmpi:1
 done
+case_who_is_lost_in_an_epoch_is_named target "a flush of rank 1"
+case_who_is_lost_in_an_epoch_is_named origin "the epoch of all"
+case_who_is_lost_in_an_epoch_is_named holder "the lock of rank 0"
+case_who_is_lost_in_an_epoch_is_named fence "(a flush of rank 1|the fence of all)"
 finish
