@@ -70,6 +70,7 @@ struct conns {
     size_t nopening;      /* of them: not open yet */
     size_t nshared;       /* of them: by shared memory, */
     size_t nfabric;       /* and by libfabric, agreeing included */
+    bool unlooked;        /* the fabric was not looked at in the last round */
     bool asleep;          /* those with shared memory may ring their bells */
     struct guests guests; /* have not proved who they are */
     size_t guests_max;
@@ -1097,16 +1098,34 @@ static nfds_t fill_fds(void)
     return n;
 }
 
-/* Its frames go to the links that they are for. */
-static void poll_fabric(void)
-{
-    if (conns.nfabric > 0)
-        fabric_poll();
-}
-
 static bool has_output(const struct link *l)
 {
     return l->state == LINK_OPEN && impi_channel_tx_ready(l->channel);
+}
+
+/* A link has something to read from the fabric that has come before, or to send
+ * what was not tried yet. */
+static bool fabric_is_ripe(void)
+{
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        const struct link *l = conns.links[i];
+
+        if (l->fabric && has_output(l) && !l->blocked)
+            return true;
+    }
+    return fabric_has_news();
+}
+
+/* Its frames go to the links that they are for.  A look takes a system call,
+ * for which nothing waits that can go on without; but no two looks are left
+ * out. */
+static void poll_fabric(void)
+{
+    if (conns.nfabric == 0)
+        return;
+    conns.unlooked = !conns.unlooked && fabric_is_ripe();
+    if (!conns.unlooked)
+        fabric_poll();
 }
 
 /* Only those that the kernel names within ms, or that have news, or are being

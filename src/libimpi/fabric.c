@@ -456,10 +456,20 @@ bool fabric_poll(void)
 }
 
 /* There is something for the caller to do. */
-static bool has_news(const struct fabric_peer *p)
+static bool peer_has_news(const struct fabric_peer *p)
 {
     return fabric_ready(p) > 0 || fabric_lent(p) > 0 || fabric_has_told(p) ||
            fabric_error(p);
+}
+
+bool fabric_has_news(void)
+{
+    if (fabric_any_moved())
+        return true;
+    for (size_t i = 0; i < fabric.npeers; i++)
+        if (fabric.peers[i] && peer_has_news(fabric.peers[i]))
+            return true;
+    return false;
 }
 
 bool fabric_sleep(void)
@@ -468,11 +478,8 @@ bool fabric_sleep(void)
 
     if (!fabric.open)
         return true;
-    if (fabric_any_moved())
+    if (fabric_has_news())
         return false;
-    for (size_t i = 0; i < fabric.npeers; i++)
-        if (fabric.peers[i] && has_news(fabric.peers[i]))
-            return false;
     return fabric.fd < 0 || fi_trywait(fabric.fabric, &fid, 1) == 0;
 }
 
@@ -624,6 +631,10 @@ void *fabric_moved(void)
     return NULL;
 }
 bool fabric_poll(void)
+{
+    return false;
+}
+bool fabric_has_news(void)
 {
     return false;
 }

@@ -116,6 +116,8 @@ void *fabric_moved(void);
 /* Look for frames that have arrived or have been sent.  True if there were
  * any. */
 bool fabric_poll(void);
+/* True if what arrived before is still to be taken. */
+bool fabric_has_news(void);
 /* Prepare to sleep in poll(); false if there is something to do after all. */
 bool fabric_sleep(void);
 /* The descriptor to poll(), or -1 if the provider has none; then sleep no
