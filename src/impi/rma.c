@@ -171,7 +171,7 @@ static int handle(struct impi_rma *rma, uint32_t peer, const struct head *h,
 
 /* To another process, or at once to this one. */
 static void tell(struct impi_rma *rma, uint32_t peer, struct head *h,
-                 const void *data, size_t len)
+                 const void *data, size_t len, bool lasts)
 {
     uint8_t out[IMPI_RMA_HEAD];
 
@@ -181,7 +181,7 @@ static void tell(struct impi_rma *rma, uint32_t peer, struct head *h,
         return;
     }
     head_encode(h, out);
-    rma->ops->send(rma->arg, peer, out, data, len);
+    rma->ops->send(rma->arg, peer, out, data, len, lasts);
 }
 
 /* A message of the window without data. */
@@ -190,7 +190,7 @@ static void tell_member(struct impi_rma_win *win, uint32_t member, uint8_t kind,
 {
     struct head h = {.kind = kind, .op = op, .win = win->id, .id = id};
 
-    tell(win->rma, win->world[member], &h, NULL, 0);
+    tell(win->rma, win->world[member], &h, NULL, 0, false);
 }
 
 /* ---- life ---- */
@@ -548,7 +548,7 @@ static void refuse(struct impi_rma *rma, uint32_t peer, const struct head *h,
                           .id = h->id,
                           .disp = h->disp};
 
-    tell(rma, peer, &answer, NULL, 0);
+    tell(rma, peer, &answer, NULL, 0, false);
 }
 
 /* Nothing is changed; the origin hears of it. */
@@ -559,11 +559,11 @@ static int no_memory(struct impi_rma *rma, uint32_t peer, const struct head *h)
 }
 
 static void answer(struct impi_rma *rma, uint32_t peer, const struct head *h,
-                   const void *data, size_t len)
+                   const void *data, size_t len, bool lasts)
 {
     struct head answer = {.kind = MSG_RESULT, .win = h->win, .id = h->id};
 
-    tell(rma, peer, &answer, data, len);
+    tell(rma, peer, &answer, data, len, lasts);
 }
 
 /* Bytes of data that come with the operation. */
@@ -659,7 +659,7 @@ static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
     }
     if (h->kind == IMPI_RMA_GET && !type) {
         if (h->id)
-            answer(win->rma, peer, h, at, h->len);
+            answer(win->rma, peer, h, at, h->len, true);
         return 0;
     }
     if (has_result(h->kind)) {
@@ -677,7 +677,7 @@ static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
     if (rc < 0)
         no_memory(win->rma, peer, h);
     else if (h->id)
-        answer(win->rma, peer, h, old, old ? h->len : 0);
+        answer(win->rma, peer, h, old, old ? h->len : 0, false);
     free(old);
     return 0;
 }
@@ -848,7 +848,7 @@ static void take_expose(struct impi_rma_win *win, uint32_t member)
                      .disp = (int64_t)own.address,
                      .count = own.size};
 
-    tell(win->rma, win->world[member], &h, NULL, 0);
+    tell(win->rma, win->world[member], &h, NULL, 0, false);
 }
 
 static int take_exposed(struct peer *p, const struct head *h,
@@ -981,7 +981,7 @@ static int introduce(struct impi_rma *rma, uint32_t peer,
     if (!wire)
         return -1;
     impi_typemap_encode(type, wire);
-    tell(rma, peer, &h, wire, len);
+    tell(rma, peer, &h, wire, len, false);
     free(wire);
     rma->own[i].sent[peer / 8] |= bit;
     return i + 1;
@@ -1222,7 +1222,7 @@ int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
         h.id = handle->id;
     else
         win->peers[args->target].unflushed = true;
-    tell(win->rma, peer, &h, args->data, data_of(&h));
+    tell(win->rma, peer, &h, args->data, data_of(&h), args->lasts);
     return 0;
 }
 

@@ -39,9 +39,10 @@ struct impi_rma_place {
 struct impi_rma_ops {
     /* Send a message to a peer (never this process): IMPI_RMA_HEAD bytes of
      * head, then len bytes of data.  Both must have been copied or written when
-     * it returns.  Called from inside the engine; it must not call back. */
+     * it returns, but for data that last: these stay valid until the peer has
+     * them all.  Called from inside the engine; it must not call back. */
     void (*send)(void *arg, uint32_t peer, const uint8_t *head,
-                 const void *data, size_t len);
+                 const void *data, size_t len, bool lasts);
     /* Copy between this process's memory and a member's, at an address in the
      * member, without its help.  Returns 0, or -1 if that is not possible (part
      * may have been copied); a message is then sent instead.  Called only after

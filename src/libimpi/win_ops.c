@@ -299,6 +299,7 @@ static int start_with(const struct call *c, struct impi_rma_args *args,
         memcpy(both, c->origin, args->len);
         memcpy(both + args->len, c->compare, args->len);
         args->data = both;
+        args->lasts = false;
     }
     return hand_over(c, args, made, request);
 }

@@ -22,6 +22,9 @@
 
 /* Bytes that may wait to be written before the program waits, too. */
 #define OUT_MAX (32u * 1024 * 1024)
+/* Data that last as long as they are needed are not copied from this size on.
+ */
+#define LASTS_MIN (64u * 1024)
 /* Longest message: a compare-and-swap has two elements, all else the data of
  * one operation, or a datatype. */
 #define MESSAGE_MAX (IMPI_RMA_HEAD + (uint64_t)SF_IMPI_RMA_DATA_MAX)
@@ -30,6 +33,8 @@ struct message_out {
     struct impi_request core;
     size_t len;
     TAILQ_ENTRY(message_out) link;
+    const uint8_t *data; /* not NULL: what follows the head lies there, */
+    uint64_t at;         /* and so much of it all has been handed on */
     uint8_t bytes[];
 };
 
@@ -57,17 +62,82 @@ static void fill(uint8_t *to, const uint8_t *head, const void *data, size_t len)
         memcpy(to + IMPI_RMA_HEAD, data, len);
 }
 
-/* Of which `part` is written. */
-static void queue(struct impi_send *args, const uint8_t *head, const void *data,
-                  size_t len, size_t part)
+/* ---- a head, and data elsewhere (struct impi_buffer) ---- */
+
+static size_t of_head(uint64_t off, size_t n)
 {
-    struct message_out *m = malloc(sizeof(*m) + IMPI_RMA_HEAD + len);
+    if (off >= IMPI_RMA_HEAD)
+        return 0;
+    return n < IMPI_RMA_HEAD - off ? n : IMPI_RMA_HEAD - off;
+}
+
+static int move_apart(void *arg, uint64_t off, void *to, size_t n)
+{
+    struct message_out *m = arg;
+    size_t head = of_head(off, n);
+
+    if (head > 0)
+        memcpy(to, m->bytes + off, head);
+    if (n > head)
+        memcpy((uint8_t *)to + head, m->data + (off + head - IMPI_RMA_HEAD),
+               n - head);
+    m->at = off + n;
+    return 0;
+}
+
+static int places_apart(void *arg, struct iovec *at, int max, size_t n)
+{
+    struct message_out *m = arg;
+    size_t head = of_head(m->at, n);
+    int k = 0;
+
+    if (head > 0)
+        at[k++] = (struct iovec){m->bytes + m->at, head};
+    if (n > head && k < max)
+        at[k++] = (struct iovec){(uint8_t *)(uintptr_t)m->data +
+                                     (m->at + head - IMPI_RMA_HEAD),
+                                 n - head};
+    return k;
+}
+
+static void pass_apart(void *arg, size_t n)
+{
+    ((struct message_out *)arg)->at += n;
+}
+
+/* ---- what cannot be written at once ---- */
+
+/* apart: the data last. */
+static struct message_out *make_out(struct impi_send *args, const uint8_t *head,
+                                    const void *data, size_t len, bool apart)
+{
+    size_t own = IMPI_RMA_HEAD + (apart ? 0 : len);
+    struct message_out *m = malloc(sizeof(*m) + own);
 
     if (!m)
         be_die(1, "SF-E403: no memory for a message of %zu bytes", len);
-    fill(m->bytes, head, data, len);
-    m->len = IMPI_RMA_HEAD + len;
-    args->buf.base = m->bytes;
+    fill(m->bytes, head, data, own - IMPI_RMA_HEAD);
+    m->len = own;
+    m->data = apart ? data : NULL;
+    m->at = 0;
+    if (apart) {
+        args->buf.arg = m;
+        args->buf.move = move_apart;
+        args->buf.places = places_apart;
+        args->buf.pass = pass_apart;
+    } else {
+        args->buf.base = m->bytes;
+    }
+    return m;
+}
+
+/* Of which `part` is written. */
+static void queue(struct impi_send *args, const uint8_t *head, const void *data,
+                  size_t len, bool lasts, size_t part)
+{
+    struct message_out *m =
+        make_out(args, head, data, len, lasts && len >= LASTS_MIN);
+
     impi_p2p_isend(impi_be.p2p, &m->core, args);
     if (part > 0)
         conns_put_part(args->peer, part);
@@ -84,11 +154,11 @@ static void send_short(struct impi_send *args, const uint8_t *head,
     fill(flat, head, data, len);
     args->buf.base = flat;
     if (conns_put(args, &part) != CONNS_PUT_ALL)
-        queue(args, head, data, len, part);
+        queue(args, head, data, len, false, part);
 }
 
 static void send_message(void *arg, uint32_t peer, const uint8_t *head,
-                         const void *data, size_t len)
+                         const void *data, size_t len, bool lasts)
 {
     struct impi_send args = {.peer = peer,
                              .rank = impi_be.rank,
@@ -99,7 +169,7 @@ static void send_message(void *arg, uint32_t peer, const uint8_t *head,
     if (args.buf.len <= CONNS_FAST_MAX)
         send_short(&args, head, data, len);
     else
-        queue(&args, head, data, len, 0);
+        queue(&args, head, data, len, lasts, 0);
 }
 
 static void reap(void)

@@ -12,11 +12,11 @@
 enum { N = 3, BYTES = 256 };
 
 static void send_nowhere(void *arg, uint32_t peer, const uint8_t *head,
-                         const void *data, size_t len)
+                         const void *data, size_t len, bool lasts)
 {
     uint8_t sum = 0;
 
-    (void)arg, (void)peer;
+    (void)arg, (void)peer, (void)lasts;
     for (size_t i = 0; i < len; i++)
         sum ^= ((const uint8_t *)data)[i];
     if (head[0] != 1 && sum == 0)

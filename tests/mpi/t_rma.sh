@@ -107,11 +107,13 @@ export IMPI_SHM=0
 for prog in rma_sync rma_ops rma_types; do
     case_run $title $prog -i openmpi:2 mpich:1
 done
+case_run $title rma_long openmpi:1 mpich:2
 unset IMPI_SHM
 title=windows_by_messages_through_shared_memory
 for prog in rma_sync rma_ops rma_types rma_win; do
     SLURM_IMPI_WINDOWS=messages case_run $title $prog -i openmpi:1 mpich:2
 done
+SLURM_IMPI_WINDOWS=messages case_run $title rma_long mpich:2 openmpi:1
 title=with_clients_that_share_no_windows
 case_run $title rma_sync -s mpich:1 openmpi:2
 title=both_ways_at_once

@@ -35,7 +35,8 @@ static struct {
     struct msg *from[N][N]; /* [to][from], oldest first */
     uint64_t random;
     int sent;
-    const void *data;     /* of the last message */
+    const void *data;     /* of the last message, */
+    bool lasts;           /* and what was said of them */
     int copies, may_copy; /* so many of them work */
     bool may_move, hidden, refuses;
     struct moving {
@@ -54,7 +55,7 @@ static uint32_t draw(uint32_t n)
 }
 
 static void send_msg(void *arg, uint32_t peer, const uint8_t *head,
-                     const void *data, size_t len)
+                     const void *data, size_t len, bool lasts)
 {
     size_t own = (size_t)(uintptr_t)arg;
     struct msg **p = &w.from[peer][own];
@@ -71,6 +72,7 @@ static void send_msg(void *arg, uint32_t peer, const uint8_t *head,
     *p = m;
     w.sent++;
     w.data = data;
+    w.lasts = lasts;
 }
 
 static void pause_change(void *arg, const struct impi_rma_win *win,
@@ -539,8 +541,30 @@ static void a_get_is_answered_from_the_memory_itself(void **state)
     impi_rma_start(w.win[0], &a, &o);
     step();
     assert_ptr_equal(w.data, &w.mem[1][2]);
+    assert_true(w.lasts);
     run();
     assert_int_equal(got[1], 9);
+    end();
+}
+
+static void what_is_to_be_copied_is_said(void **state)
+{
+    struct impi_rma_args a = at(IMPI_RMA_PUT, 1, 2, 4);
+    int64_t mine[4] = {1, 2, 3, 4};
+
+    (void)state;
+    begin(11);
+    a.data = mine;
+    a.lasts = true;
+    impi_rma_start(w.win[0], &a, NULL);
+    assert_ptr_equal(w.data, mine);
+    assert_true(w.lasts);
+    a.lasts = false;
+    impi_rma_start(w.win[0], &a, NULL);
+    assert_false(w.lasts);
+    /* What was there is in memory of the target's engine. */
+    assert_int_equal(fetch(0, 1, 2, IMPI_RMA_SUM, 1), 1);
+    assert_false(w.lasts);
     end();
 }
 
@@ -1222,6 +1246,7 @@ int main(void)
         cmocka_unit_test(attached_pieces_are_addresses),
         cmocka_unit_test(neighbouring_pieces_are_as_one),
         cmocka_unit_test(a_get_is_answered_from_the_memory_itself),
+        cmocka_unit_test(what_is_to_be_copied_is_said),
         cmocka_unit_test(no_memory_at_the_target_is_told_to_the_origin),
         cmocka_unit_test(a_type_travels_once),
         cmocka_unit_test(operations_do_what_mpi_says),
