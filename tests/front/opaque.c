@@ -4,9 +4,10 @@
  * asked of the library itself; compiled and run without any part of ours.
  *
  * opaque values   NAME VALUE of each constant that a back end has compiled in
- *                 (opaque_names.h): a number, or the object whose address it is
- * opaque tags     a TAP line for each value that a handle of ours may have, and
- *                 for each place that is read or written inside the library's
+ *                 (opaque_names.h): a number, or the object whose address it
+ * is; "none" for a type that this build of the library lacks opaque tags     a
+ * TAP line for each value that a handle of ours may have, and for each place
+ * that is read or written inside the library's
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -49,12 +50,24 @@ static void number(const char *name, size_t n)
     printf("%s %zu\n", name, n);
 }
 
+/* MPICH built without Fortran, or without C++, has these as the null type. */
+static bool lacks(const char *name, const void *value, size_t size)
+{
+    MPI_Datatype null = MPI_DATATYPE_NULL;
+
+    return size == sizeof(null) && memcmp(value, &null, size) == 0 &&
+           strcmp(name, "MPI_DATATYPE_NULL") != 0;
+}
+
 static void values(void)
 {
 #define V(X)                                                                   \
     {                                                                          \
         __typeof__(X) v = X;                                                   \
-        if (__builtin_classify_type(v) == 1) /* an integer */                  \
+        if (__builtin_types_compatible_p(__typeof__(X), MPI_Datatype) &&       \
+            lacks(#X, &v, sizeof(v)))                                          \
+            printf("%s none\n", #X);                                           \
+        else if (__builtin_classify_type(v) == 1) /* an integer */             \
             say_number(#X, (long long)v);                                      \
         else                                                                   \
             say(#X, &v);                                                       \

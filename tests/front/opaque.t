@@ -13,7 +13,7 @@ look_at() {
         report 1 "$title: compiles" "$tmp/err"
         return
     fi
-    "$tmp/opaque" values >"$tmp/values"
+    "$tmp/opaque" values | grep -v ' none$' >"$tmp/values"
     # A version may lack a constant; one that is another is wrong.
     is "$title: constants are those of the ABI" "$(grep -v '^#' \
         "$here/$family.values" | awk -v have="$tmp/values" '
