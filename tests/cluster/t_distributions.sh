@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # One world of three distributions, as an unprivileged user: programs of this
-# machine, of an image of Debian 11 by Charliecloud and of one of Debian 13 by
-# Podman, each with the MPI libraries of its own.  SF_IMAGES=DIR is where the
-# images are, or are made by debootstrap (2 GB, some minutes).
+# machine (a Debian 12 or 13), of an image of Debian 11 by Charliecloud and of one
+# of Debian 13 by Podman, each with the MPI libraries of its own.  SF_IMAGES=DIR is
+# where the images are, or are made by debootstrap (3 GB, some minutes).
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/containers.sh"
 need_stage slurm/mpi_impi.so slurm/switch_elan.so
@@ -19,24 +19,28 @@ cp "$SF_TOP_SRCDIR/src/elan/elanvp.h" "$WORK/elan"
 cd "$WORK" || exit 1
 export LD_LIBRARY_PATH=$STAGE/lib USER=$JOB_USER
 need_podman
+HERE=$(sed -n 's/^VERSION_ID="\{0,1\}\([0-9]*\).*/\1/p' /etc/os-release)
 
-# $DEBIAN11, $DEBIAN13 (the job user's copy) and the programs for them.
-need_images() {
-    local own
-    need_image bullseye usr/include/x86_64-linux-gnu/mpich/mpi.h
-    DEBIAN11=$IMAGE
-    need_image trixie usr/lib/x86_64-linux-gnu/libmpich.so.12
-    own=$SF_IMAGES/trixie.$JOB_USER
+# SUITE VARIABLE: the job user's copy of that image, made by the guide's line.
+need_copy() {
+    local own=$SF_IMAGES/$1.$JOB_USER
     if [ ! -e "$own" ]; then
         rm -rf "$own.new"
         install -d -o "$JOB_USER" "$own.new"
-        DEBIAN13=$own.new bash -c "$(guide 'tar .*DEBIAN13' |
+        env "$2=$own.new" bash -c "$(guide "tar .* -C .*$2" |
             sed "s/^sudo //; s/| /| setpriv --reuid $JOB_USER --clear-groups /")" ||
             fail "the image cannot be copied"
         mv "$own.new" "$own"
     fi
-    DEBIAN13=$own
-    export DEBIAN11 DEBIAN13
+    export "$2=$own"
+}
+
+# $DEBIAN11, $DEBIAN13 (the job user's copy) and the programs for them.
+need_images() {
+    need_image bullseye usr/include/x86_64-linux-gnu/mpich/mpi.h
+    export DEBIAN11=$IMAGE
+    need_image trixie usr/lib/x86_64-linux-gnu/libmpich.so.12
+    need_copy trixie DEBIAN13
 }
 
 # Program that DEBIAN11 runs, by the guide's line: NAME, of FAMILY.
@@ -56,6 +60,26 @@ three_places() { # PROGRAM PROGRAM PROGRAM
     run_as_user bash -c "$(podman_here "${line/hello_13/$3}")"
 }
 
+# As they say it.
+library() { # FAMILY DEBIAN
+    case $1$2 in
+    mpich11) echo 'MPICH Version: +3[.]4' ;;
+    mpich12) echo 'MPICH Version: +4[.]0' ;;
+    mpich13) echo 'MPICH Version: +4[.]2' ;;
+    openmpi11) echo 'Open MPI v4[.]1[.]0' ;;
+    openmpi12) echo 'Open MPI v4[.]1[.][1-9]' ;;
+    openmpi13) echo 'Open MPI v5' ;;
+    esac
+}
+
+# LIBRARY..: each has two ranks, and two more if it is named again.
+assert_libraries() {
+    local l
+    for l; do
+        assert_library "$l" $((2 * $(printf '%s\n' "$@" | grep -cxF -- "$l")))
+    done
+}
+
 case_guide_three_distributions() {
     need_images
     compile_11 hello_11 mpich
@@ -63,9 +87,38 @@ case_guide_three_distributions() {
     assert_code 0
     three_places hello_mpich hello_11 hello_13
     assert_world 6
-    assert_library 'MPICH Version: +4.0' 2
-    assert_library 'MPICH Version: +3.4' 2
-    assert_library 'Open MPI v5' 2
+    assert_libraries "$(library mpich "$HERE")" "$(library mpich 11)" \
+        "$(library openmpi 13)"
+}
+
+# The host's, and one of the image.
+older_image() { # RUNTIME
+    local here there line
+    need_images
+    line=$(guide "^srun .*hello_openmpi : .*$1 .*hello_11\$")
+    for there in mpich openmpi; do
+        here=mpich
+        [ $there = openmpi ] || here=openmpi
+        compile_11 hello_11 $there
+        run_as_user bash -c "$(podman_here "${line/hello_openmpi/hello_$here}")"
+        assert_world 4
+        assert_libraries "$(library $here "$HERE")" "$(library $there 11)"
+    done
+}
+
+case_guide_older_image_charliecloud() {
+    older_image ch-run
+}
+
+case_guide_older_image_podman() {
+    need_images
+    need_copy bullseye OWN11
+    older_image 'podman run'
+}
+
+case_guide_older_image_apptainer() {
+    need_apptainer
+    older_image 'apptainer exec'
 }
 
 # Of programs for the standard ABI, which take the library that they find.
@@ -85,7 +138,7 @@ case_guide_standard_abi() {
     assert_code 0
     run_as_user bash -c "$(guide '^srun .*abi_openmpi')"
     assert_world 6
-    assert_library 'MPICH Version: +4.0' 2
+    assert_library "$(library mpich "$HERE")" 2
     assert_library 'MPICH Version: +5.0' 2
     assert_library 'Open MPI v6' 2
 }
@@ -153,18 +206,6 @@ case_fortran_beside_the_standard_abi() {
     assert_output '^rank [0-9] of 4: .* sum 89 ' 2
 }
 
-# As they say it.
-library() { # FAMILY DEBIAN
-    case $1$2 in
-    mpich11) echo 'MPICH Version: +3[.]4' ;;
-    mpich12) echo 'MPICH Version: +4[.]0' ;;
-    mpich13) echo 'MPICH Version: +4[.]2' ;;
-    openmpi11) echo 'Open MPI v4[.]1[.]0' ;;
-    openmpi12) echo 'Open MPI v4[.]1[.][1-9]' ;;
-    openmpi13) echo 'Open MPI v5' ;;
-    esac
-}
-
 case_each_library_of_each_distribution() {
     local here there later
     need_images
@@ -174,9 +215,8 @@ case_each_library_of_each_distribution() {
             for later in mpich openmpi; do
                 three_places "hello_$here" "hello_11_$there" "hello_$later"
                 assert_world 6
-                assert_library "$(library $here 12)" 2
-                assert_library "$(library $there 11)" 2
-                assert_library "$(library $later 13)" 2
+                assert_libraries "$(library $here "$HERE")" \
+                    "$(library $there 11)" "$(library $later 13)"
             done
         done
     done
@@ -197,9 +237,8 @@ case_versions_of_a_library_in_one_step() {
              esac
              exec $run $SF_IMAGES/trixie -- ./hello_$f"
         assert_world 6
-        assert_library "$(library $f 12)" 2
-        assert_library "$(library $f 11)" 2
-        assert_library "$(library $f 13)" 2
+        assert_libraries "$(library $f "$HERE")" "$(library $f 11)" \
+            "$(library $f 13)"
     done
 }
 
