@@ -742,13 +742,17 @@ static bool lags(const struct model_item *it)
     return it->pub.state > as[it->raw];
 }
 
-/* nicd's word is worth something for a while after it was given; that it is
- * so all the time is proven by words alone.  It may have died while a cable was
- * gone for a moment. */
-static int64_t proven_by_words(const struct model_item *it, int64_t now)
+/* A word is worth something for a while after it was given; that it holds all
+ * the time is proven by words alone.  nicd or mapperd may have died while a
+ * cable was gone for a moment. */
+static int64_t proven_by_words(const struct model *m,
+                               const struct model_item *it, int64_t now)
 {
-    if (it->proven_since && it->pub.source == REPORT_NICD)
-        return it->proven_since + (now - it->pub.evidence[REPORT_NICD].at);
+    int from = it->pub.source;
+
+    if (it->proven_since && (from == REPORT_NICD || from == REPORT_MAPPERD))
+        return it->proven_since +
+               (now - model_vouched(m, it, (enum report_from)from));
     return it->proven_since;
 }
 
@@ -758,7 +762,7 @@ static int64_t proven(const struct model *m, const struct model_item *it,
                       int64_t now)
 {
     if (it->pub.state != HEALTH_FLAPPING)
-        return lags(it) ? 0 : proven_by_words(it, now);
+        return lags(it) ? 0 : proven_by_words(m, it, now);
     return recent_faults(m, it, now, true) >= m->conf.flap_count ? it->pub.since
                                                                  : 0;
 }

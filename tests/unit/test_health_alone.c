@@ -266,6 +266,33 @@ static void without_any_hsnd_the_map_is_proof(void **state)
     assert_int_not_equal(proven_of(w, 1), 0);
 }
 
+/* It saw a cable that was gone for a moment, and died: no word follows, and
+ * one alone proves nothing for long. */
+static void the_last_word_of_a_dead_mapper_is_no_proof(void **state)
+{
+    struct world *w = *state;
+    struct report_record r[3] = {host(0, SEEN_UP, ""),
+                                 host(1, SEEN_DOWN, "no link")};
+    int64_t longest[2] = {0, 0};
+
+    r[2] = (struct report_record){
+        .kind = REPORT_XBAR, .seen = SEEN_UP, .name = "leaf"};
+    for (int lives = 0; lives < 2; lives++) {
+        maps(w, "n0", 1, both, 2);
+        pass(w, 60 * SEC);
+        assert_int_equal(mapper(w, "n0", 2, r, 3), 0);
+        for (int i = 0; i < 20; i++) {
+            pass(w, SEC);
+            if (lives)
+                assert_int_equal(mapper(w, "n0", 2, NULL, 0), 0);
+            if (proven_of(w, 1) && w->now - proven_of(w, 1) > longest[lives])
+                longest[lives] = w->now - proven_of(w, 1);
+        }
+    }
+    assert_true(longest[0] <= SEC);
+    assert_true(longest[1] >= 15 * SEC);
+}
+
 /* A daemon that is started again and again is no flapping link. */
 static void deaths_of_daemons_are_no_proven_flaps(void **state)
 {
@@ -296,6 +323,7 @@ int main(void)
         HEALTH_TEST(the_living_must_have_been_asked),
         HEALTH_TEST(off_the_map_but_answered_is_degraded),
         HEALTH_TEST(without_any_hsnd_the_map_is_proof),
+        HEALTH_TEST(the_last_word_of_a_dead_mapper_is_no_proof),
         HEALTH_TEST(deaths_of_daemons_are_no_proven_flaps),
     };
 
