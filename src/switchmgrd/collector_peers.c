@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/host_names.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -214,6 +215,7 @@ void collector_peers_send(struct collector *n)
             continue;
         memset(&rec, 0, sizeof(rec));
         rec.type = REC_WANT;
+        rec.at = clock_ms();
         rec.want = p->sent;
         if (!send_record(n, &rec, sizeof(rec)))
             return;
@@ -238,7 +240,7 @@ static void take_node(struct collector *n, const struct rec_node *rec)
         return;
     if (rec->addr.s_addr)
         p->in_table = rec->addr;
-    if (!p->in_slurm)
+    if (!p->in_slurm || rec->flags & REC_NODE_AGAIN)
         p->has_sent = false;
     p->in_slurm = true;
     if ((rec->flags ^ p->flags) & REC_NODE_OWN_DRAIN)

@@ -14,7 +14,9 @@
  *                             no right to send to another user's process
  *
  * A want replaces the one before of the same node, so that nothing queues up:
- * the collector sends what changed as fast as the updater reads.
+ * the collector sends what changed as fast as the updater reads.  While the
+ * updater stands still there is no room for the latest; so a want that had to
+ * wait long counts for nothing, and the updater asks for it again.
  */
 #ifndef SF_SWITCHMGRD_RECORD_H
 #define SF_SWITCHMGRD_RECORD_H
@@ -35,8 +37,10 @@ enum rec_type {
 
 struct rec_want {
     uint32_t type;
+    int64_t at; /* sent: ms of this machine's steady clock (base/clock.h) */
     struct plan_want want;
 };
+#define REC_WANT_LATE_MS 10000 /* longer than an update of Slurm may take */
 
 struct rec_reload {
     uint32_t type;
@@ -51,7 +55,8 @@ enum {
     REC_NODE_OWN_DRAIN = 1,
     REC_NODE_DRAIN = 2,
     REC_NODE_CAPPED = 4, /* should be drained, but the caps are reached */
-    REC_NODE_UNDONE = 8  /* somebody took our drain of this fault back */
+    REC_NODE_UNDONE = 8, /* somebody took our drain of this fault back */
+    REC_NODE_AGAIN = 16  /* its want came too late: to be sent again */
 };
 
 struct rec_node {

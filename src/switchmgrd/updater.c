@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/sitedir.h"
@@ -594,9 +595,12 @@ struct upd_node *upd_node_make(struct updater *u, const char *name)
 }
 
 /* A want of a node that Slurm does not have is dropped: the collector
- * sends it again when it hears of the node. */
-static void take_want(struct updater *u, const struct plan_want *want)
+ * sends it again when it hears of the node.  One that waited for long, because
+ * this process stood still, may have been followed by others that found no
+ * room: nothing is done by it. */
+static void take_want(struct updater *u, const struct rec_want *rec)
 {
+    const struct plan_want *want = &rec->want;
     struct upd_node *n;
 
     if (!plan_want_valid(want)) {
@@ -606,6 +610,11 @@ static void take_want(struct updater *u, const struct plan_want *want)
     HASH_FIND_STR(u->nodes, want->node, n);
     if (!n)
         return;
+    n->again = clock_ms() - rec->at > REC_WANT_LATE_MS;
+    if (n->again) {
+        n->wanted = n->dirty = false;
+        return;
+    }
     if (!want->drain)
         n->dry_drained = n->capped = 0;
     if (!n->wanted || memcmp(&n->want, want, sizeof(*want)) != 0) {
@@ -646,7 +655,7 @@ static int read_records(struct updater *u)
         if (n < 0)
             return 0;
         if (n == (ssize_t)sizeof(rec) && rec.type == REC_WANT)
-            take_want(u, &rec.want);
+            take_want(u, &rec);
         else if (n == (ssize_t)sizeof(struct rec_reload) &&
                  rec.type == REC_RELOAD)
             u->reload = true;
@@ -662,7 +671,7 @@ static uint32_t flags_of(const struct upd_node *n)
     return (n->own ? REC_NODE_OWN_DRAIN : 0u) |
            (n->drain ? REC_NODE_DRAIN : 0u) |
            (upd_caps_holds(n) ? REC_NODE_CAPPED : 0u) |
-           (undone ? REC_NODE_UNDONE : 0u);
+           (n->again ? REC_NODE_AGAIN : 0u) | (undone ? REC_NODE_UNDONE : 0u);
 }
 
 #define ROOM_MS 100 /* that the collector may take to read some records */

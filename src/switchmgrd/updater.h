@@ -18,6 +18,7 @@ struct upd_node {
     char name[SF_REPORT_NAME_MAX];
     struct plan_want want;
     bool wanted; /* want is valid */
+    bool again;  /* it came too late, the collector is asked again */
     bool dirty;  /* not yet compared with Slurm since something changed */
     int64_t wanted_at;
     char *features, *features_act, *extra, *comment, *reason;

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fake_clock.h"
 #include "health/plan.h"
 #include "suite.h"
@@ -30,18 +31,22 @@ static int loads;              /* of its nodes */
 /* Of the steady clock: the updater is to stop. */
 static int64_t end = INT64_MAX;
 static int64_t set_at_load;
-static volatile int stop;
+static struct updater_orders orders;
 
 static void pass(int64_t ms)
 {
     wall += ms;
     steady += ms;
-    stop = steady >= end;
+    orders.stop = steady >= end;
 }
 
-/* Nothing ever comes. */
+/* Nothing ever comes but what this sends. */
+static void (*at_poll)(void);
+
 int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
+    if (at_poll)
+        at_poll();
     pass(timeout > 0 ? timeout : 1);
     return 0;
 }
@@ -73,6 +78,7 @@ static node_info_msg_t *some_nodes(const char *first, uint32_t n)
         char name[8] = {first[0], (char)(first[1] + (char)i), '\0'};
 
         node->name = text(name);
+        node->node_state = NODE_STATE_IDLE;
         node->node_addr = text("127.0.0.1");
         node->bcast_address = text("127.0.0.2");
         node->features = text("fabric_up");
@@ -131,8 +137,11 @@ void slurm_init_update_node_msg(update_node_msg_t *msg)
     memset(msg, 0, sizeof(*msg));
 }
 
+static int drains;
+
 int slurm_update_node(update_node_msg_t *msg)
 {
+    drains += msg->node_state == NODE_STATE_DRAIN;
     return SLURM_SUCCESS;
 }
 
@@ -186,10 +195,10 @@ static int looks_when_set_by(int64_t ahead)
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
     nodes = 0;
-    loads = stop = 0;
+    loads = orders.stop = 0;
     end = steady + 60000;
     set_at_load = ahead;
-    assert_int_equal(updater_run(&conf, "", fds[0], "/no/such/state", &stop),
+    assert_int_equal(updater_run(&conf, "", fds[0], "/no/such/state", &orders),
                      0);
     nodes = NODES;
     end = INT64_MAX;
@@ -205,6 +214,70 @@ static void a_clock_set_back_pauses_no_look_at_slurm(void **state)
     assert_in_range(undisturbed, 5, 7); /* SlurmPoll is 10 s */
     assert_int_equal(looks_when_set_by(-HOUR), undisturbed);
     assert_int_equal(looks_when_set_by(HOUR), undisturbed);
+}
+
+/* ---- wants that are late --------------------------------------------------
+ */
+
+static int collector;  /* its end */
+static int64_t waited; /* of the next want, before it is read; -1: none */
+static bool asked_again;
+
+static void send_want(void)
+{
+    struct rec_want rec = {.type = REC_WANT, .at = clock_ms() - waited};
+    union {
+        uint32_t type;
+        struct rec_node node;
+    } got;
+
+    while (recv(collector, &got, sizeof(got), MSG_DONTWAIT) > 0)
+        asked_again |= got.type == REC_NODE &&
+                       strcmp(got.node.name, "n1") == 0 &&
+                       got.node.flags & REC_NODE_AGAIN;
+    if (waited < 0 || loads == 0)
+        return;
+    strcpy(rec.want.node, "n1");
+    rec.want.state = HEALTH_DOWN;
+    rec.want.rails = 1;
+    rec.want.drain = 1;
+    rec.want.since = 1;
+    assert_int_equal(send(collector, &rec, sizeof(rec), 0), sizeof(rec));
+    waited = -1;
+}
+
+/* How often n1 is drained for a want that waited so long (ms). */
+static int drains_for(int64_t ms)
+{
+    struct mgrconf conf = {.slurm_poll = 10, .slurm_rate = 10};
+    const char *state = "test_updater_slurm.state";
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+    collector = fds[1];
+    waited = ms;
+    asked_again = false;
+    loads = drains = orders.stop = 0;
+    end = steady + 60000;
+    mgrconf_caps(&conf, &(struct caps_conf){0});
+    conf.drain_max = conf.drain_percent = 100;
+    at_poll = send_want;
+    assert_int_equal(updater_run(&conf, "", fds[0], state, &orders), 0);
+    at_poll = NULL;
+    end = INT64_MAX;
+    remove(state);
+    close(fds[0]);
+    close(fds[1]);
+    return drains;
+}
+
+/* The updater stood still, or was stopped: what it finds then may be over. */
+static void a_want_that_waited_for_long_drains_nobody(void **state)
+{
+    assert_int_equal(drains_for(0), 1);
+    assert_false(asked_again);
+    assert_int_equal(drains_for(REC_WANT_LATE_MS + 1000), 0);
+    assert_true(asked_again);
 }
 
 static struct updater *with_one_drain_an_hour(void)
@@ -266,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(looks_at_slurm_leave_no_memory),
         cmocka_unit_test(a_clock_set_back_pauses_no_look_at_slurm),
+        cmocka_unit_test(a_want_that_waited_for_long_drains_nobody),
         cmocka_unit_test(a_clock_set_forward_does_not_lift_the_caps),
         cmocka_unit_test(the_caps_are_kept_over_a_restart_by_the_wall_clock),
     };
