@@ -79,6 +79,23 @@ not_there() {
 }
 check "no page names a source file or a test that is not there" \
     "$(not_there README.md doc/*.md tests/cluster/README.md)"
+# What `make check-one` builds for a script beside `all`.
+one_builds() { # SCRIPT
+    printf 'include Makefile\nprint-it:\n\t@echo IT: $(one_needs)\n' |
+        env -u MAKEFLAGS -u MFLAGS make -s -C "$build" -f - print-it T="$1" |
+        sed -n 's/^IT: //p' | tr -s ' ' '\n'
+}
+not_built_for_one() {
+    local script name programs
+    programs=$(sed -n 's/^check_PROGRAMS += *//p' tests/*/*.am | tr -s ' ' '\n' |
+        grep -E '^tests/(unit|mpi)/[a-z_]*$')
+    for script in unit/swfabd.t unit/hsnd_kill.t unit/mapperd.t front/cost.t; do
+        grep -oE 'tests/[a-z]+/[a-z_]+' "tests/$script" | sort -u |
+            grep -xF "$programs" | grep -vxF "$(one_builds "$script")" |
+            sed "s,^,$script: ,"
+    done
+}
+check "check-one builds the programs that a script names" "$(not_built_for_one)"
 # What `make install` takes along.
 installed() {
     printf 'include Makefile\nprint-it:\n\t@echo IT: $(dist_examples_DATA)\n' |
