@@ -17,6 +17,7 @@
 #include "libimpi/comm_criss.h"
 #include "libimpi/group.h"
 #include "libimpi/ours.h"
+#include "libimpi/port.h"
 #include "libimpi/state.h"
 #include "libimpi/topo.h"
 #include "libimpi/win_share.h"
@@ -660,7 +661,10 @@ static int inter_split(struct impi_comm *c, const struct place *own,
 /* ---- MPI_Intercomm_create ---- */
 
 /* What the leaders tell each other: proposal and number of processes, then the
- * processes' world ranks. */
+ * processes' world ranks.  A process of another world has no such rank (its
+ * group says 0 processes): such groups meet by a port, as if by
+ * MPI_Comm_accept and MPI_Comm_connect, whose name the leaders tell each
+ * other. */
 struct side {
     uint64_t head[2];
     int *world;
@@ -674,6 +678,7 @@ struct making {
     int remote; /* the other leader's rank in peer */
     int tag;
     struct side own, other;
+    char port[IMPI_PORT_NAME_SIZE]; /* the leader's, where there is one */
 };
 
 /* Others know a process of another world by another number. */
@@ -730,24 +735,48 @@ static int swap_worlds(struct making *m)
                          m->remote, m->tag, m->peer, MPI_STATUS_IGNORE);
 }
 
-/* The other group, and the highest proposal of both. */
+static int swap_by_peer(void *arg, const void *out, void *in, size_t len)
+{
+    const struct making *m = arg;
+    int rc =
+        impi_Sendrecv(out, (int)len, MPI_BYTE, m->remote, m->tag, in, (int)len,
+                      MPI_BYTE, m->remote, m->tag, m->peer, MPI_STATUS_IGNORE);
+
+    return rc == MPI_SUCCESS ? 0 : -1;
+}
+
+/* The leader: heads, and whether numbers of the own world do.  Where not, who
+ * of the two accepts, in the place of a proposal, and no processes. */
+static int swap_leaders(struct making *m)
+{
+    bool abroad = leads_abroad(m), acceptor = false;
+    int rc = swap_heads(m);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (!abroad && m->own.head[1] > 0 && m->other.head[1] > 0) {
+        if (m->other.head[0] < m->own.head[0])
+            m->other.head[0] = m->own.head[0];
+        return rc;
+    }
+    if (port_agree(swap_by_peer, m, m->port, &acceptor) < 0)
+        return MPI_ERR_OTHER;
+    m->other.head[0] = acceptor;
+    m->other.head[1] = 0;
+    return rc;
+}
+
+/* The other group, and the highest proposal of both; or that they meet by a
+ * port. */
 static int other_side(struct making *m)
 {
     bool leads = m->rank == m->leader;
-    bool abroad = leads && leads_abroad(m);
-    int rc = leads && !abroad ? swap_heads(m) : MPI_SUCCESS;
+    int rc = leads ? swap_leaders(m) : MPI_SUCCESS;
 
-    if (abroad || m->own.head[1] == 0)
-        m->other.head[1] = 0;
-
-    if (leads && rc == MPI_SUCCESS && m->other.head[0] < m->own.head[0])
-        m->other.head[0] = m->own.head[0];
     if (rc == MPI_SUCCESS)
         rc = impi_Bcast(m->other.head, 2, MPI_UINT64_T, m->leader, m->local);
-    if (rc != MPI_SUCCESS)
+    if (rc != MPI_SUCCESS || m->other.head[1] == 0)
         return rc;
-    if (m->other.head[1] == 0)
-        return impi_unsupported(m->local, CALL_Intercomm_create);
     if (m->other.head[1] > impi_be.home)
         return be_raise(m->local, MPI_ERR_INTERN);
     m->other.world = malloc((size_t)m->other.head[1] * sizeof(int));
@@ -832,7 +861,10 @@ int impi_Intercomm_create(MPI_Comm local_comm, int local_leader,
 
     if (rc == MPI_SUCCESS)
         rc = other_side(&m);
-    if (rc == MPI_SUCCESS) {
+    if (rc == MPI_SUCCESS && m.other.head[1] == 0) {
+        rc = port_meet(m.port, m.other.head[0], local_leader, local_comm,
+                       newintercomm);
+    } else if (rc == MPI_SUCCESS) {
         world = malloc((size_t)(m.own.head[1] + m.other.head[1]) * sizeof(int));
         rc = be_raise(local_comm, intercomm(&m, world, newintercomm));
     }

@@ -595,6 +595,29 @@ static int gather(struct meeting *m, uint8_t **all)
                        m->root, m->comm);
 }
 
+/* Processes of several worlds may be in the group, each with a client number of
+ * its own world: the other side gets numbers as the root tells them apart. */
+static int number_clients(struct meeting *m)
+{
+    int n = 0, *world = malloc((size_t)m->size * sizeof(*world));
+    struct impi_side_proc *procs = m->own.procs;
+
+    if (!world || comm_members(m->comm, world, m->size) != MPI_SUCCESS) {
+        free(world);
+        return fail(m, MPI_ERR_INTERN, "no memory");
+    }
+    for (int i = 0, k; i < m->size; i++) {
+        for (k = 0; k < i; k++)
+            if (client_of(world[k]) == client_of(world[i]))
+                break;
+        procs[i].client = k < i ? procs[k].client : (uint32_t)n++;
+    }
+    free(world);
+    return n <= SF_IMPI_CLIENTS_MAX
+               ? 0
+               : fail(m, MPI_ERR_OTHER, "the group has too many IMPI clients");
+}
+
 /* The table is put together from encoded pieces, so it goes through the same
  * checks as a foreign one. */
 static int fill_side(struct meeting *m, const uint8_t *all)
@@ -618,7 +641,7 @@ static int fill_side(struct meeting *m, const uint8_t *all)
         return fail(m, MPI_ERR_OTHER, m->err.text);
     if (impi_side_put_procs(s, all, &m->err) < 0)
         return fail(m, MPI_ERR_OTHER, m->err.text);
-    return 0;
+    return number_clients(m);
 }
 
 static int make_said(const struct meeting *m, struct said *said)
@@ -1081,46 +1104,75 @@ int impi_Comm_connect(const char *port_name, MPI_Info info, int root,
     return meet_other(port_name, info, root, comm, false, newcomm);
 }
 
+/* ---- two who can talk already ---- */
+
+int port_agree(port_swap_f *swap, void *arg, char name[IMPI_PORT_NAME_SIZE],
+               bool *acceptor)
+{
+    char other[IMPI_PORT_NAME_SIZE] = "";
+    uint64_t mine = 0, theirs = 0;
+
+    memset(name, 0, IMPI_PORT_NAME_SIZE);
+    if (mac_random(&mine, sizeof(mine)) < 0 ||
+        swap(arg, &mine, &theirs, sizeof(mine)) < 0)
+        return -1;
+    *acceptor = memcmp(&mine, &theirs, sizeof(mine)) > 0;
+    if (*acceptor && impi_Open_port(MPI_INFO_NULL, name) != MPI_SUCCESS)
+        *name = '\0';
+    if (swap(arg, name, other, sizeof(other)) < 0)
+        return -1;
+    if (!*acceptor) {
+        memcpy(name, other, sizeof(other));
+        name[IMPI_PORT_NAME_SIZE - 1] = '\0';
+    }
+    explicit_bzero(other, sizeof(other));
+    return 0;
+}
+
+int port_meet(char name[IMPI_PORT_NAME_SIZE], bool acceptor, int root,
+              MPI_Comm comm, MPI_Comm *newcomm)
+{
+    struct meeting m = {.comm = comm,
+                        .root = root,
+                        .acceptor = acceptor,
+                        .fd = -1,
+                        .until = clock_ms() + READY_MS};
+    int rc = begin_meeting(&m, name, newcomm);
+
+    if (acceptor && *name)
+        impi_Close_port(name);
+    explicit_bzero(name, IMPI_PORT_NAME_SIZE);
+    return rc;
+}
+
 /* ---- MPI_Comm_join ---- */
 
-/* Who has the higher number accepts at a port of its own, whose name goes over
- * the socket. */
-static int join(int fd, MPI_Comm *newcomm, struct errbuf *err)
-{
-    int64_t until = clock_ms() + SF_IMPI_CONNECT_SECONDS * 1000;
-    char name[IMPI_PORT_NAME_SIZE] = "";
-    uint8_t own[8], other[8];
-    bool acceptor;
-    int rc;
+struct socket_talk {
+    int fd;
+    int64_t until;
+};
 
-    if (mac_random(own, sizeof(own)) < 0 ||
-        send_all(fd, own, sizeof(own), until) < 0 ||
-        recv_all(fd, other, sizeof(other), until) < 0)
-        return errprintf(err, "the socket: %s", strerror(errno));
-    acceptor = memcmp(own, other, sizeof(own)) > 0;
-    if (acceptor && impi_Open_port(MPI_INFO_NULL, name) != MPI_SUCCESS)
+static int swap_by_socket(void *arg, const void *out, void *in, size_t len)
+{
+    const struct socket_talk *t = arg;
+
+    if (send_all(t->fd, out, len, t->until) < 0)
         return -1;
-    rc = acceptor ? send_all(fd, name, sizeof(name), until)
-                  : recv_all(fd, name, sizeof(name), until);
-    name[sizeof(name) - 1] = '\0';
-    if (rc < 0)
-        errprintf(err, "the socket: %s", strerror(errno));
-    else
-        rc = meet_other(name, MPI_INFO_NULL, 0, MPI_COMM_SELF, acceptor,
-                        newcomm);
-    if (acceptor)
-        impi_Close_port(name);
-    return rc;
+    return recv_all(t->fd, in, len, t->until);
 }
 
 int impi_Comm_join(int fd, MPI_Comm *newintercomm)
 {
+    struct socket_talk talk = {fd, clock_ms() + READY_MS};
+    char name[IMPI_PORT_NAME_SIZE];
     struct errbuf err = {""};
-    int rc;
+    bool acceptor = false;
 
     *newintercomm = MPI_COMM_NULL;
-    rc = join(fd, newintercomm, &err);
-    if (rc == MPI_SUCCESS || !*err.text)
-        return rc < 0 ? MPI_ERR_OTHER : rc;
+    if (port_agree(swap_by_socket, &talk, name, &acceptor) == 0)
+        return port_meet(name, acceptor, 0, MPI_COMM_SELF, newintercomm);
+    errprintf(&err, "the socket: %s", strerror(errno));
+    if (acceptor && *name)
+        impi_Close_port(name);
     return failed_note_why(MPI_COMM_SELF, MPI_ERR_OTHER, err.text);
 }

@@ -6,6 +6,7 @@
 #ifndef LIBIMPI_PORT_H
 #define LIBIMPI_PORT_H
 
+#include "impi/couple.h"
 #include "libimpi/state.h"
 
 /* As MPI_Comm_accept, at a port of its own, of processes that the root has
@@ -19,6 +20,18 @@ struct port_children {
 };
 int port_meet_children(struct port_children *children, int root, MPI_Comm comm,
                        MPI_Comm *newcomm);
+
+/* Two processes that can talk: which of them accepts, and at which port, which
+ * that one opens.  swap() sends len bytes and receives as many, 0 or -1.  An
+ * empty name: it could open none.  -1: they could not talk. */
+typedef int port_swap_f(void *arg, const void *out, void *in, size_t len);
+int port_agree(port_swap_f *swap, void *arg, char name[IMPI_PORT_NAME_SIZE],
+               bool *acceptor);
+
+/* Then, with their groups: as MPI_Comm_accept or MPI_Comm_connect.  All of comm
+ * know who accepts, the root the port, which is closed and wiped. */
+int port_meet(char name[IMPI_PORT_NAME_SIZE], bool acceptor, int root,
+              MPI_Comm comm, MPI_Comm *newcomm);
 
 /* At MPI_Finalize: close what is open, take back what is published. */
 void port_end(void);

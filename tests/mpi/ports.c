@@ -160,6 +160,59 @@ static void merged(MPI_Comm inter, int local, int n, int remote)
     MPI_Comm_disconnect(&both);
 }
 
+/* An intercommunicator of the same groups, whose leaders are others than those
+ * that met. */
+static void created(MPI_Comm inter, MPI_Comm local, int own, int n, int remote)
+{
+    MPI_Comm peer = own == n - 1 ? inter : MPI_COMM_NULL, other;
+    int flag = 0, all;
+
+    MPI_Intercomm_create(local, n - 1, peer, remote - 1, 12, &other);
+    MPI_Comm_test_inter(other, &flag);
+    MPI_Comm_remote_size(other, &all);
+    CHECK(flag && all == remote);
+    messages(other, own, remote);
+    anybody(other, own, remote);
+    collectives(other, own, remote);
+    MPI_Comm_disconnect(&other);
+}
+
+/* Of groups that have processes of both worlds each: those of even and of odd
+ * rank. */
+static void created_of_both(MPI_Comm inter)
+{
+    MPI_Comm both, half, other, all;
+    int r, n, own, remote, got = -1, one = 1, sum = 0;
+
+    MPI_Intercomm_merge(inter, !accepts, &both);
+    MPI_Comm_rank(both, &r);
+    MPI_Comm_size(both, &n);
+    MPI_Comm_split(both, r % 2, r, &half);
+    MPI_Intercomm_create(half, 0, both, (r + 1) % 2, 13, &other);
+    MPI_Comm_rank(other, &own);
+    MPI_Comm_remote_size(other, &remote);
+    CHECK(own == r / 2 && remote == (n + r % 2) / 2);
+    for (int i = 0; i < remote; i++) {
+        MPI_Request req;
+
+        MPI_Isend(&r, 1, MPI_INT, i, 4, other, &req);
+        MPI_Recv(&got, 1, MPI_INT, i, 4, other, MPI_STATUS_IGNORE);
+        CHECK(got == 2 * i + (r + 1) % 2);
+        MPI_Wait(&req, MPI_STATUS_IGNORE);
+    }
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, other);
+    CHECK(sum == remote);
+    MPI_Intercomm_merge(other, r % 2, &all);
+    MPI_Allreduce(&r, &sum, 1, MPI_INT, MPI_SUM, all);
+    CHECK(sum == n * (n - 1) / 2);
+    MPI_Comm_rank(all, &own);
+    CHECK(own == (r % 2 ? (n + 1) / 2 : 0) + r / 2);
+    MPI_Comm_disconnect(&all);
+    MPI_Comm_disconnect(&other);
+    MPI_Comm_disconnect(&half);
+    MPI_Comm_disconnect(&both);
+}
+
 static void talk(const char *name, MPI_Comm local, int root)
 {
     MPI_Comm inter = meet(name, local, root);
@@ -174,6 +227,8 @@ static void talk(const char *name, MPI_Comm local, int root)
     anybody(inter, own, remote);
     collectives(inter, own, remote);
     merged(inter, own, n, remote);
+    created(inter, local, own, n, remote);
+    created_of_both(inter);
     MPI_Comm_disconnect(&inter);
     CHECK(inter == MPI_COMM_NULL);
 }
