@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fstat_old.h"
+#include "libimpi/disk_watch.h"
 
 #define NFS_MAGIC 0x6969
 /* Of one call: the system's own limit of pieces; and pieces so short that they
@@ -53,6 +54,16 @@ static int class_of(int err)
     }
 }
 
+/* What a call was held up in is told (disk_watch.h). */
+#define WATCHED(d, what, call)                                                 \
+    __extension__({                                                            \
+        struct disk_call watched;                                              \
+        disk_call_begin(&watched, (d)->name, what);                            \
+        __auto_type came = (call);                                             \
+        disk_call_end(&watched);                                               \
+        came;                                                                  \
+    })
+
 /* ---- open, close ---- */
 
 /* "ufs:NAME" and its like choose a driver of the library. */
@@ -76,11 +87,13 @@ int disk_open(struct disk *d, MPI_File handle, const char *name, int amode,
     struct statfs fs;
 
     d->handle = handle;
+    d->name = name;
     d->fd = d->locks = -1;
     pthread_mutex_init(&d->atomic, NULL);
     if (names_driver(name))
         return MPI_SUCCESS;
-    d->locks = open(name, flags_of(amode) | O_CLOEXEC);
+    d->locks =
+        WATCHED(d, "opening it", open(name, flags_of(amode) | O_CLOEXEC));
     if (d->locks < 0)
         return class_of(errno);
     if (plainly && fstatfs(d->locks, &fs) == 0 && fs.f_type != NFS_MAGIC)
@@ -88,11 +101,15 @@ int disk_open(struct disk *d, MPI_File handle, const char *name, int amode,
     return MPI_SUCCESS;
 }
 
-void disk_close(struct disk *d)
+int disk_close(struct disk *d)
 {
-    if (d->locks >= 0)
-        close(d->locks);
+    int rc = MPI_SUCCESS;
+
+    if (d->locks >= 0 && WATCHED(d, "closing it", close(d->locks)) < 0)
+        rc = class_of(errno);
+    d->fd = d->locks = -1;
     pthread_mutex_destroy(&d->atomic);
+    return rc;
 }
 
 /* ---- by the library ---- */
@@ -126,9 +143,12 @@ static int library_part(struct disk *d, bool write, int64_t at, char *mem,
                         int len, int *done)
 {
     MPI_Status st;
-    int rc =
-        write ? impi_real.File_write_at(d->handle, at, mem, len, MPI_BYTE, &st)
-              : impi_real.File_read_at(d->handle, at, mem, len, MPI_BYTE, &st);
+    int rc = write ? WATCHED(d, "a write",
+                             impi_real.File_write_at(d->handle, at, mem, len,
+                                                     MPI_BYTE, &st))
+                   : WATCHED(d, "a read",
+                             impi_real.File_read_at(d->handle, at, mem, len,
+                                                    MPI_BYTE, &st));
 
     *done = 0;
     if (rc == MPI_SUCCESS)
@@ -206,8 +226,8 @@ static int system_row(struct disk *d, bool write, int64_t at, struct iovec *iov,
                       int n, int64_t *ended)
 {
     while (n > 0) {
-        ssize_t done =
-            write ? pwritev(d->fd, iov, n, at) : preadv(d->fd, iov, n, at);
+        ssize_t done = write ? WATCHED(d, "a write", pwritev(d->fd, iov, n, at))
+                             : WATCHED(d, "a read", preadv(d->fd, iov, n, at));
 
         if (done < 0 && errno == EINTR)
             continue;
@@ -396,48 +416,58 @@ int disk_size(struct disk *d, int64_t *size)
     int rc;
 
     if (d->fd >= 0) {
-        if (fstat_old(d->fd, &st) < 0)
+        if (WATCHED(d, "asking for its size", fstat_old(d->fd, &st)) < 0)
             return class_of(errno);
         *size = st.st_size;
         return MPI_SUCCESS;
     }
     old = hush(d);
-    rc = unhush(d, old, impi_real.File_get_size(d->handle, &bytes));
+    rc = WATCHED(d, "asking for its size",
+                 impi_real.File_get_size(d->handle, &bytes));
+    rc = unhush(d, old, rc);
     *size = bytes;
     return rc;
 }
 
 int disk_set_size(struct disk *d, int64_t size)
 {
+    static const char what[] = "setting its size";
     MPI_Errhandler old;
 
     if (d->fd >= 0)
-        return ftruncate(d->fd, size) < 0 ? class_of(errno) : MPI_SUCCESS;
+        return WATCHED(d, what, ftruncate(d->fd, size)) < 0 ? class_of(errno)
+                                                            : MPI_SUCCESS;
     old = hush(d);
-    return unhush(d, old, impi_real.File_set_size(d->handle, size));
+    return unhush(d, old,
+                  WATCHED(d, what, impi_real.File_set_size(d->handle, size)));
 }
 
 int disk_preallocate(struct disk *d, int64_t size)
 {
+    static const char what[] = "allocating its space";
     MPI_Errhandler old;
 
     if (d->fd >= 0) {
-        int err = size > 0 ? posix_fallocate(d->fd, 0, size) : 0;
+        int err =
+            size > 0 ? WATCHED(d, what, posix_fallocate(d->fd, 0, size)) : 0;
 
         return err ? class_of(err) : MPI_SUCCESS;
     }
     old = hush(d);
-    return unhush(d, old, impi_real.File_preallocate(d->handle, size));
+    return unhush(
+        d, old, WATCHED(d, what, impi_real.File_preallocate(d->handle, size)));
 }
 
 int disk_sync(struct disk *d)
 {
+    static const char what[] = "writing it out (sync)";
     MPI_Errhandler old;
 
     if (d->fd >= 0)
-        return fsync(d->fd) < 0 ? class_of(errno) : MPI_SUCCESS;
+        return WATCHED(d, what, fsync(d->fd)) < 0 ? class_of(errno)
+                                                  : MPI_SUCCESS;
     old = hush(d);
-    return unhush(d, old, impi_real.File_sync(d->handle));
+    return unhush(d, old, WATCHED(d, what, impi_real.File_sync(d->handle)));
 }
 
 /* ---- locks ---- */

@@ -19,6 +19,7 @@
 
 struct disk {
     MPI_File handle;
+    const char *name;       /* the caller's, as long as it is open */
     int fd;                 /* -1: by the library */
     int locks;              /* the same file, for locks; -1: there are none */
     pthread_mutex_t atomic; /* of the threads of this process */
@@ -28,7 +29,8 @@ struct disk {
  * system's calls may be used. */
 int disk_open(struct disk *d, MPI_File handle, const char *name, int amode,
               bool plainly);
-void disk_close(struct disk *d);
+/* What the file system could not write earlier it may tell now. */
+int disk_close(struct disk *d);
 
 int disk_size(struct disk *d, int64_t *size);
 int disk_set_size(struct disk *d, int64_t size);

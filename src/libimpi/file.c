@@ -12,6 +12,7 @@
 #include "base/crc32c.h"
 #include "base/limits.h"
 #include "libimpi/coll.h"
+#include "libimpi/disk_watch.h"
 #include "libimpi/external.h"
 #include "libimpi/failed.h"
 #include "libimpi/layouts.h"
@@ -47,13 +48,13 @@ const char *failed_file_name(MPI_File handle)
 /* ---- agreement ---- */
 
 /* n ints of all, in rank order; free() them.  NULL: it failed. */
-static int *ask_all(struct impi_comm *c, const int *own, int n)
+static int *ask_all(struct file *f, const int *own, int n)
 {
-    int *all = calloc((size_t)c->size * (size_t)n, sizeof(*all));
+    int *all = calloc((size_t)f->c->size * (size_t)n, sizeof(*all));
 
     if (!all)
         be_die(1, "SF-E403: no memory for a file");
-    if (coll_allgather_ints(c, own, n, all) == MPI_SUCCESS)
+    if (coll_allgather_ints(f->c, own, n, all) == MPI_SUCCESS)
         return all;
     free(all);
     return NULL;
@@ -108,7 +109,7 @@ int file_error_heard(int64_t told)
 int file_agree(struct file *f, int own)
 {
     int told = file_error_told(own), rc = MPI_SUCCESS;
-    int *all = ask_all(f->c, &told, 1);
+    int *all = ask_all(f, &told, 1);
 
     if (!all)
         return MPI_ERR_OTHER;
@@ -283,7 +284,7 @@ static uint32_t mark_of(const struct file *f)
 static int agree_view(struct file *f, int own)
 {
     int said[2] = {file_error_told(own), (int)mark_of(f)}, rc = own;
-    int *all = ask_all(f->c, said, 2);
+    int *all = ask_all(f, said, 2);
     bool alike = true;
 
     if (!all)
@@ -364,7 +365,7 @@ static int take_hints(struct file *f, MPI_Info info)
     window = window > WINDOW_MAX ? WINDOW_MAX : window;
     own[0] = (int)window;
     own[1] = naggs > 0 && naggs < INT32_MAX ? (int)naggs : 0;
-    all = ask_all(f->c, own, 2);
+    all = ask_all(f, own, 2);
     if (!all)
         return MPI_ERR_OTHER;
     if (all[0] > 0)
@@ -412,12 +413,15 @@ static int library_open(struct file *f, MPI_Info info, int also)
 {
     int amode = f->amode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
     MPI_Info own = MPI_INFO_NULL;
+    struct disk_call call;
     int class = MPI_SUCCESS;
     int rc = library_hints(info, &own);
 
+    disk_call_begin(&call, f->name, "opening it");
     if (rc == MPI_SUCCESS)
         rc = impi_real.File_open(MPI_COMM_SELF, f->name, amode | also, own,
                                  &f->handle);
+    disk_call_end(&call);
     if (own != MPI_INFO_NULL)
         impi_real.Info_free(&own);
     if (rc == MPI_SUCCESS)
@@ -496,6 +500,7 @@ static void file_destroy(struct file *f)
         impi_Comm_free(&f->comm);
     free(f->name);
     free(f);
+    disk_watch_file(-1);
 }
 
 static struct file *file_new(const char *name, int amode)
@@ -511,6 +516,7 @@ static struct file *file_new(const char *name, int amode)
     f->amode = amode;
     f->window = WINDOW_DEFAULT;
     f->disk.fd = f->disk.locks = -1;
+    disk_watch_file(1);
     return f;
 }
 
@@ -547,7 +553,7 @@ static int told_amode(int amode)
 static int agree_amode(struct file *f)
 {
     int told = told_amode(f->amode), rc = check_amode(f->amode);
-    int *all = ask_all(f->c, &told, 1);
+    int *all = ask_all(f, &told, 1);
 
     if (!all)
         return MPI_ERR_OTHER;
@@ -626,10 +632,46 @@ int impi_File_open(MPI_Comm comm, const char *filename, int amode,
     return MPI_SUCCESS;
 }
 
+/* Errors of what was written before may show only now. */
+static int library_close(struct file *f)
+{
+    struct disk_call call;
+    int rc;
+
+    disk_call_begin(&call, f->name, "closing it");
+    rc = impi_real.File_close(&f->handle);
+    disk_call_end(&call);
+    f->handle = MPI_FILE_NULL;
+    return rc;
+}
+
+static int library_delete(struct file *f)
+{
+    MPI_Info none = MPI_INFO_NULL;
+    struct disk_call call;
+    int rc;
+
+    disk_call_begin(&call, f->name, "deleting it");
+    rc = impi_real.File_delete(f->name, none);
+    disk_call_end(&call);
+    return rc;
+}
+
+static int close_all(struct file *f)
+{
+    int rc = disk_close(&f->disk), closed = library_close(f);
+
+    rc = file_agree(f, rc == MPI_SUCCESS ? closed : rc);
+    if (!(f->amode & MPI_MODE_DELETE_ON_CLOSE))
+        return rc;
+    if (f->c->rank == 0)
+        rc = library_delete(f);
+    return file_agree(f, rc);
+}
+
 int impi_File_close(MPI_File *fh)
 {
     struct file *f = file_find(*fh);
-    MPI_Info none = MPI_INFO_NULL;
     int rc = MPI_SUCCESS;
 
     if (!f)
@@ -641,15 +683,7 @@ int impi_File_close(MPI_File *fh)
         return file_raise(f, rc);
     unpublish(f);
     file_shared_close(f);
-    disk_close(&f->disk);
-    rc = impi_real.File_close(&f->handle);
-    f->handle = MPI_FILE_NULL;
-    if (f->amode & MPI_MODE_DELETE_ON_CLOSE) {
-        rc = file_agree(f, rc);
-        if (f->c->rank == 0)
-            rc = impi_real.File_delete(f->name, none);
-        rc = file_agree(f, rc);
-    }
+    rc = close_all(f);
     file_destroy(f);
     *fh = MPI_FILE_NULL;
     return rc == MPI_SUCCESS ? rc : failed_note_file(MPI_FILE_NULL, rc);
@@ -760,7 +794,7 @@ int impi_File_set_atomicity(MPI_File fh, int flag)
     flag = flag != 0;
     if (flag && f->disk.locks < 0)
         flag = 2;
-    all = ask_all(f->c, &flag, 1);
+    all = ask_all(f, &flag, 1);
     if (!all)
         return file_raise(f, MPI_ERR_OTHER);
     for (int i = 0; i < f->c->size; i++)

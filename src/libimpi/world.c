@@ -24,6 +24,7 @@
 #include "libimpi/foreign.h"
 #include "libimpi/group.h"
 #include "libimpi/conns.h"
+#include "libimpi/disk_watch.h"
 #include "libimpi/port.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
@@ -641,6 +642,7 @@ static void leave_world(void)
     coll_barrier(impi_be.world_comm);
     flush_detached();
     background_stop();
+    disk_watch_stop();
     be_lock();
     stats_print();
     win_end();

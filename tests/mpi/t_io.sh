@@ -51,6 +51,72 @@ case_full() # CLIENTS..
     report $? "$title${IO_DRIVER:+, by the library}: $*"
 }
 
+# faulty FAULT WHAT [OPTION..] CLIENTS..: io_fault WHAT on such a disk.
+faulty()
+{
+    IO_DIR=$TMPDIR/io
+    export IO_DIR
+    rm -rf "$IO_DIR"
+    mkdir "$IO_DIR"
+    FAULTY_DISK=$1 BARE_FRONT=$faulty:$front "${limited[@]}" 60 \
+        "$dir/bare_world" "${@:3}" -- "$dir/io_fault" "$2" >"$TMPDIR/out" 2>&1
+}
+
+case_all_hear() # TITLE FAULT WHAT CLIENTS..
+{
+    local title=$1
+    shift
+    faulty "$@" && grep -q "^PASS io_fault" "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
+# Nobody comes through, the job ends, and nothing stays.
+case_death_leaves_nothing() # FAULT WHAT CLIENTS..
+{
+    local title=who_dies_in_a_write_leaves_nothing
+    if ! can_see_what_is_left; then
+        skipped "$title: $*" "no namespaces"
+        return
+    fi
+    IO_DIR=$TMPDIR/io
+    export IO_DIR
+    rm -rf "$IO_DIR"
+    mkdir "$IO_DIR"
+    FAULTY_DISK=$1 BARE_FRONT=$faulty:$front death_ends "$dir/bare_world" \
+        "${@:3}" -- "$dir/io_fault" "$2" &&
+        ! grep -q "came through" "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
+case_stall_ends() # WHAT CLIENTS..
+{
+    local title=a_file_system_that_stalls_ends_the_job rc
+    IMPI_FILE_SILENCE=2 faulty "stall 1" "$@"
+    rc=$?
+    [ $rc = 1 ] && ! grep -qE "came through|^PASS" "$TMPDIR/out" &&
+        grep -q "ending the job: rank 1 ended it: SF-E411: $IO_DIR/fault: a \
+write has not come back for [0-9]* s on $(uname -n) " "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
+# Without a limit it is told, and nothing is lost when it is over.
+case_stall_is_told() # CLIENTS..
+{
+    local title=a_file_system_that_stalls_is_told world
+    mkfifo "$TMPDIR/until"
+    FAULTY_UNTIL=$TMPDIR/until faulty "stall 1" stalled "$@" &
+    world=$!
+    until grep -q "^slurm-fabric: rank 1: SF-E411: .*fault: a write has not \
+come back for " "$TMPDIR/out" 2>/dev/null || ! kill -0 $world 2>/dev/null; do
+        read -rt 0.2 <>"$TMPDIR/never"
+    done
+    ! kill -0 $world || : >"$TMPDIR/until"
+    wait $world && grep -q "^PASS io_fault" "$TMPDIR/out" &&
+        grep -q "SF-E411" "$TMPDIR/out"
+    report $? "$title: $*"
+    rm "$TMPDIR/until"
+}
+
 need_both io_data
 
 title=files_of_all_processes
@@ -77,4 +143,24 @@ IO_DRIVER=library case_mix 4 mpich:1 openmpi:2
 case_full mpich:1 openmpi:1
 case_full -i openmpi:2 mpich:2
 IO_DRIVER=library case_full mpich:1 openmpi:1
+
+mkfifo "$TMPDIR/never"
+faulty=$TMPDIR/faulty_disk.so
+if gcc -shared -fPIC -o "$faulty" "$tests/mpi/faulty_disk.c" -ldl \
+    2>"$TMPDIR/out"; then
+    title=everybody_hears_that_a_quota_is_reached
+    case_all_hear $title "quota 1" quota mpich:1 openmpi:1
+    case_all_hear $title "quota 0" quota -i mpich:2 openmpi:2
+    title=everybody_hears_what_shows_at_the_end
+    case_all_hear $title "close 1" close -i mpich:2 openmpi:2
+    for what in write ordered; do
+        case_death_leaves_nothing "die 1" $what -i mpich:2 openmpi:2
+    done
+    case_death_leaves_nothing none absent mpich:2 openmpi:2
+    case_stall_ends write mpich:1 openmpi:1
+    case_stall_ends ordered -i openmpi:2 mpich:2
+    case_stall_is_told mpich:2 openmpi:1
+else
+    report 1 "a disk with faults is made"
+fi
 finish
