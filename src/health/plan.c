@@ -190,11 +190,16 @@ static void merge_extra(const char *old, const char *line, struct text *t)
     add(t, " ", line, strlen(line));
 }
 
-/* "switchmgrd: fabric rail 0 down (mute) since 2023-11-14T22:13:20, 3 times" */
+/* "switchmgrd: fabric rail 0 down (mute) since 2023-11-14T22:13:20, 3 times",
+ * without the number when it was once. */
 static void make_reason(const struct plan_want *w, const char *since,
                         char *reason)
 {
     unsigned worst = 0;
+    char times[32] = "";
+
+    if (w->count > 1)
+        snprintf(times, sizeof(times), ", %u times", w->count);
 
     for (unsigned r = 0; r < SF_ELAN_RAILS_MAX; r++) {
         if (w->rails & 1u << r && w->rail_state[r] >= w->rail_state[worst])
@@ -203,9 +208,9 @@ static void make_reason(const struct plan_want *w, const char *since,
             break;
     }
     snprintf(reason, SF_PLAN_TEXT_MAX,
-             PLAN_REASON "fabric rail %u %s (%s) since %s, %u times", worst,
+             PLAN_REASON "fabric rail %u %s (%s) since %s%s", worst,
              health_state_name((enum health_state)w->state), w->why,
-             since ? since : "?", w->count);
+             since ? since : "?", times);
 }
 
 bool plan_is_own(const char *reason)

@@ -52,12 +52,15 @@ static void print_rail(struct json_object *rail, int64_t now)
     char since[32];
     const char *why = text(rail, "why");
     const char *peer = jsonx_str(rail, "peer", 256);
+    long long count = number(rail, "count");
+    char times[40] = "once";
 
+    if (count != 1)
+        snprintf(times, sizeof(times), "%lld times", count);
     format_time(since, number(rail, "since"));
-    printf("  rail %lld is %s since %s, went down %lld times%s%s\n",
-           (long long)number(rail, "rail"), text(rail, "state"), since,
-           (long long)number(rail, "count"), peer ? ", plugged into " : "",
-           peer ? peer : "");
+    printf("  rail %lld is %s since %s, went down %s%s%s\n",
+           (long long)number(rail, "rail"), text(rail, "state"), since, times,
+           peer ? ", plugged into " : "", peer ? peer : "");
     if (strcmp(text(rail, "state"), "healthy") != 0 || *why)
         printf("    decided by %s%s%s\n", text(rail, "source"),
                *why ? ": " : "", why);

@@ -149,7 +149,7 @@ alike() {
     sed -E 's/map [0-9]+ by n[0-3],/map MAP by NODE,/
         s/verified in [0-9.]+ [a-z]+/verified in TIME/
         s/heard of [0-9.]+ [a-z]+ ago/heard of TIME ago/
-        s/since 20[-0-9]*/since DATE/; s/ +$//'
+        s/since 20[-0-9T:]*/since DATE/; s/ +$//'
 }
 
 # What README.md shows below "A cable is pulled": its commands, and what each
