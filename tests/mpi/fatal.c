@@ -161,6 +161,21 @@ static void window(void)
     MPI_Win_allocate_shared(sizeof(x), 1, MPI_INFO_NULL, w, &base, &win);
 }
 
+static MPI_Win shelf;
+
+static void open_shelf(void)
+{
+    MPI_Win_create(two, sizeof(two), 1, MPI_INFO_NULL, w, &shelf);
+    MPI_Win_set_name(shelf, "shelf");
+    MPI_Win_fence(0, shelf);
+}
+
+static void put_range(void)
+{
+    expect(MPI_ERR_RMA_RANGE);
+    MPI_Put(x, 1, MPI_INT, 0, sizeof(two) - 2, 1, MPI_INT, shelf);
+}
+
 static void spawn(void)
 {
     MPI_Comm c;
@@ -202,6 +217,7 @@ static const struct {
              {"remote_size", remote_size},
              {"leader", leader},
              {"window", window},
+             {"put_range", put_range},
              {"spawn", spawn},
              {"file", file}};
 
@@ -218,6 +234,8 @@ int main(int argc, char **argv)
         ;
     if (argc < 2 || i == n)
         MPI_Abort(MPI_COMM_WORLD, 99);
+    if (strstr(argv[1], "put"))
+        open_shelf();
     if (rank == 0 && strstr(argv[1], "truncate"))
         for (int k = 0; k < 2; k++)
             MPI_Send(x, 3, MPI_INT, size - 1, 1, w);

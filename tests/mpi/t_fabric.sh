@@ -271,6 +271,20 @@ for ((seed = first; seed < first + runs; seed++)); do
     case_run random_mix -i mpich:2 openmpi:2 -- "$seed" "$rounds"
     case_run rma_mix openmpi:1 mpich:2 -- "$seed" "$rounds"
 done
+# Open MPI's own messages go by the same libfabric then, with its settings.
+# (Alone it stands still so in random_mix.)
+title=beside_the_librarys_own_libfabric
+export OMPI_MCA_pml=cm OMPI_MCA_mtl=ofi
+export OMPI_MCA_mtl_ofi_provider_include='tcp;ofi_rxm'
+if "${limited[@]}" 60 mpirun.openmpi --allow-run-as-root --oversubscribe \
+    -n 2 "$dir/ring.openmpi" >"$TMPDIR/out" 2>&1; then
+    for prog in ring sizes coll collv rma_sync; do
+        case_run $prog -i openmpi:2 mpich:1
+    done
+else
+    skipped $title "Open MPI has no messages by libfabric's tcp"
+fi
+unset OMPI_MCA_pml OMPI_MCA_mtl OMPI_MCA_mtl_ofi_provider_include
 # One that needs no connections, binds to no address, and has no descriptor to
 # wait for.
 title=all_bytes_by_provider_shm
