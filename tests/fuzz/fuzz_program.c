@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elan/capability.h"
+#include "capability.h"
 #include "elan/program_proc.h"
 #include "elan/program_serve.h"
 #include "fuzz.h"
@@ -34,28 +34,6 @@ static void serve(const uint8_t *data, size_t size)
     program_reply_open(&r, buf, reply.len);
     program_account_free(&held.account);
     program_clear(&held.program);
-}
-
-/* Two nodes, two processes on each. */
-static int make_capability(struct elan_capability *cap)
-{
-    static const uint32_t ids[] = {3, 4};
-    static const uint16_t tasks[] = {2, 2};
-    const struct elan_layout_spec spec = {
-        .nnodes = 2, .nrails = 1, .ids = ids, .tasks = tasks};
-    struct elan_layout l;
-    const struct elan_capability_spec wanted = {.layout = &l,
-                                                .low_context = 0x400,
-                                                .ncontexts = 2,
-                                                .key = {{1, 2, 3, 4}}};
-    struct errbuf err;
-    int rc;
-
-    if (elan_layout_make(&l, &spec, &err) < 0)
-        return -1;
-    rc = elan_capability_build(cap, &wanted, &err);
-    elan_layout_free(&l);
-    return rc;
 }
 
 static void session(const uint8_t *data, size_t size)
