@@ -7,6 +7,7 @@
 #ifndef SF_SWITCH_ELAN_HOOKS_H
 #define SF_SWITCH_ELAN_HOOKS_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "plugins/switch_elan/jobinfo.h"
@@ -46,6 +47,15 @@ enum switch_elan_built switch_elan_build(struct switch_jobinfo *j,
                                          const slurm_step_layout_t *layout,
                                          const struct slurmabi_step *record,
                                          bool can_wait);
+/* What a hook answers then: SLURM_SUCCESS, or SLURM_ERROR with errno. */
+static inline int switch_elan_answer(enum switch_elan_built how)
+{
+    if (how == SWITCH_ELAN_BUILT)
+        return SLURM_SUCCESS;
+    errno = how == SWITCH_ELAN_WAIT ? ESLURM_INTERCONNECT_BUSY
+                                    : ESLURM_INTERCONNECT_FAILURE;
+    return SLURM_ERROR;
+}
 /* A job starts: if a stepmgr makes its steps, lease it contexts and numbers;
  * with none its steps are refused. */
 void switch_elan_job_start(struct slurmabi_job *job);

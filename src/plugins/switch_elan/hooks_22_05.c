@@ -81,16 +81,7 @@ int switch_p_build_jobinfo(struct switch_jobinfo *j,
                            slurm_step_layout_t *layout,
                            struct slurmabi_step *record)
 {
-    switch (switch_elan_build(j, layout, record, true)) {
-    case SWITCH_ELAN_BUILT:
-        return SLURM_SUCCESS;
-    case SWITCH_ELAN_WAIT:
-        errno = ESLURM_INTERCONNECT_BUSY;
-        return SLURM_ERROR;
-    default:
-        errno = ESLURM_INTERCONNECT_FAILURE;
-        return SLURM_ERROR;
-    }
+    return switch_elan_answer(switch_elan_build(j, layout, record, true));
 }
 
 int switch_p_job_step_complete(struct switch_jobinfo *j, char *nodelist)

@@ -19,7 +19,6 @@
  * - From 25.11 on a step that cannot be built is refused: srun asks no more;
  *   and the layout of a step comes by its record.
  */
-#include <errno.h>
 
 #include "plugins/switch_elan/hooks.h"
 #include "plugins/switch_elan/sweep.h"
@@ -133,10 +132,7 @@ static enum switch_elan_built build(struct switch_jobinfo **out,
 int switch_p_stepinfo_build(struct switch_jobinfo **out, void *jobinfo,
                             struct slurmabi_step *record)
 {
-    if (build(out, NULL, record, false) == SWITCH_ELAN_BUILT)
-        return SLURM_SUCCESS;
-    errno = ESLURM_INTERCONNECT_FAILURE;
-    return SLURM_ERROR;
+    return switch_elan_answer(build(out, NULL, record, false));
 }
 
 /* With test_only it is asked before slurmctld says which nodes the job gets. */
@@ -151,16 +147,7 @@ int switch_p_stepinfo_build(struct switch_jobinfo **out,
                             slurm_step_layout_t *layout,
                             struct slurmabi_step *record)
 {
-    switch (build(out, layout, record, true)) {
-    case SWITCH_ELAN_BUILT:
-        return SLURM_SUCCESS;
-    case SWITCH_ELAN_WAIT:
-        errno = ESLURM_INTERCONNECT_BUSY;
-        return SLURM_ERROR;
-    default:
-        errno = ESLURM_INTERCONNECT_FAILURE;
-        return SLURM_ERROR;
-    }
+    return switch_elan_answer(build(out, layout, record, true));
 }
 
 void switch_p_job_start(struct slurmabi_job *job)
