@@ -229,10 +229,8 @@ static bool receive(struct ib_run *r, int ms)
     return len >= SMP_SIZE && umad_status(r->io->umad) == 0;
 }
 
-/* An answer to what we asked of ourselves.  One to an earlier try is as good:
- * if each try waited for its own only, they would all come too late once one
- * had. */
-static bool hear_self(struct ib_run *r, enum smp_attr wanted)
+/* An answer to a question of this number or a later one. */
+static bool hear(struct ib_run *r, enum smp_attr wanted, uint32_t since)
 {
     uint64_t end = clock_ns() + WAIT_NS;
     enum smp_attr attr;
@@ -241,9 +239,17 @@ static bool hear_self(struct ib_run *r, enum smp_attr wanted)
     for (uint64_t now = clock_ns(); now < end; now = clock_ns())
         if (receive(r, (int)((end - now) / 1000000) + 1) &&
             smp_parse(umad_get_mad(r->io->umad), &attr, &tid) &&
-            tid - r->first <= r->seq - r->first && attr == wanted)
+            tid - since <= r->seq - since && attr == wanted)
             return true;
     return false;
+}
+
+/* An answer to what we asked of ourselves.  One to an earlier try is as good:
+ * if each try waited for its own only, they would all come too late once one
+ * had. */
+static bool hear_self(struct ib_run *r, enum smp_attr wanted)
+{
+    return hear(r, wanted, r->first);
 }
 
 /* Who we are: asked of our own adapter, over no hop at all. */
@@ -426,16 +432,7 @@ static void tell_hole(const struct net *map, uint32_t node, unsigned port,
 /* The answer to the last question. */
 static bool hear_last(struct ib_run *r, enum smp_attr wanted)
 {
-    uint64_t end = clock_ns() + WAIT_NS;
-    enum smp_attr attr;
-    uint32_t tid;
-
-    for (uint64_t now = clock_ns(); now < end; now = clock_ns())
-        if (receive(r, (int)((end - now) / 1000000) + 1) &&
-            smp_parse(umad_get_mad(r->io->umad), &attr, &tid) &&
-            tid == r->seq && attr == wanted)
-            return true;
-    return false;
+    return hear(r, wanted, r->seq);
 }
 
 /* No answer counts as a cable: better one look too many than one host too
