@@ -426,43 +426,39 @@ static int decode_head(struct impi_world *w, struct be_reader *r,
     return check_limits(w, err);
 }
 
-int impi_world_decode_head(struct impi_world *w, const void *buf, size_t len,
-                           struct errbuf *err)
+static int decode(struct impi_world *w, const void *buf, size_t len, bool whole,
+                  struct errbuf *err)
 {
     struct be_reader r;
-    int rc;
+    int rc, saved;
 
     memset(w, 0, sizeof(*w));
     be_reader_init(&r, buf, len);
     rc = decode_head(w, &r, err);
-    if (rc == 0)
+    if (rc == 0 && !whole)
         rc = be_reader_done(&r) ? check_properties(w, err)
                                 : fail(err, "wrong length");
-    if (rc < 0)
-        explicit_bzero(w, sizeof(*w));
+    else if (rc == 0)
+        rc = r.left >= least_size(w) ? decode_arrays(w, &r, err)
+                                     : fail(err, "wrong length");
+    if (rc < 0) {
+        saved = errno;
+        impi_world_free(w);
+        errno = saved;
+    }
     return rc;
+}
+
+int impi_world_decode_head(struct impi_world *w, const void *buf, size_t len,
+                           struct errbuf *err)
+{
+    return decode(w, buf, len, false, err);
 }
 
 int impi_world_decode(struct impi_world *w, const void *buf, size_t len,
                       struct errbuf *err)
 {
-    struct be_reader r;
-    int rc;
-
-    memset(w, 0, sizeof(*w));
-    be_reader_init(&r, buf, len);
-    rc = decode_head(w, &r, err);
-    if (rc == 0)
-        rc = r.left >= least_size(w) ? decode_arrays(w, &r, err)
-                                     : fail(err, "wrong length");
-    if (rc < 0) {
-        int saved = errno;
-
-        impi_world_free(w);
-        errno = saved;
-        return -1;
-    }
-    return 0;
+    return decode(w, buf, len, true, err);
 }
 
 /* ---- one process ---- */
