@@ -15,7 +15,7 @@
 
 struct state st = {.test = "?"};
 
-void fail(const struct line *l, const char *fmt, ...)
+void fail(const struct instruction *l, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
@@ -29,7 +29,7 @@ void fail(const struct line *l, const char *fmt, ...)
     fflush(stdout);
 }
 
-void bad_script(const struct line *l, const char *what)
+void bad_script(const struct instruction *l, const char *what)
 {
     printf("BAD SCRIPT line %d: %s: %s\n", l->number, l->op, what);
     fflush(stdout);
@@ -37,7 +37,8 @@ void bad_script(const struct line *l, const char *what)
     exit(98);
 }
 
-const char *word(const struct line *l, const char *key, const char *otherwise)
+const char *word(const struct instruction *l, const char *key,
+                 const char *otherwise)
 {
     for (int i = 0; i < l->nwords; i++)
         if (strcmp(l->key[i], key) == 0)
@@ -45,7 +46,7 @@ const char *word(const struct line *l, const char *key, const char *otherwise)
     return otherwise;
 }
 
-int number(const struct line *l, const char *key, int otherwise)
+int number(const struct instruction *l, const char *key, int otherwise)
 {
     const char *text = word(l, key, NULL);
     char *end;
@@ -63,7 +64,7 @@ int number(const struct line *l, const char *key, int otherwise)
     return (int)v;
 }
 
-MPI_Comm comm_of(const struct line *l)
+MPI_Comm comm_of(const struct instruction *l)
 {
     int n = number(l, "comm", 0);
 
@@ -73,7 +74,7 @@ MPI_Comm comm_of(const struct line *l)
 }
 
 /* error=truncate: that class is due; else success. */
-int check_code(const struct line *l, int code)
+int check_code(const struct instruction *l, int code)
 {
     const char *due = word(l, "error", NULL);
     int class = MPI_SUCCESS, want = MPI_SUCCESS;
@@ -112,7 +113,7 @@ static int is_for(const char *who, int rank)
     return 0;
 }
 
-static void split(struct line *l, char *text)
+static void split(struct instruction *l, char *text)
 {
     char *save = NULL, *token = strtok_r(text, " \t\n", &save);
 
@@ -144,7 +145,7 @@ static void begin_test(const char *name)
 
 static void run_line(char *text, int no)
 {
-    struct line l = {.number = no, .op = ""};
+    struct instruction l = {.number = no, .op = ""};
     char *who = text + strspn(text, " \t\n"), *rest;
     int mine;
 

@@ -27,7 +27,7 @@
 #define TELL_TAG 32000
 
 /* One line: a name and key=value words. */
-struct line {
+struct instruction {
     int number;
     const char *op;
     int nwords;
@@ -51,8 +51,8 @@ struct pending {
     void *buffer;
     const struct kind *kind;
     int line;
-    struct line expect; /* keys of the line that began it */
-    char *text;         /* what its words point into */
+    struct instruction expect; /* keys of the line that began it */
+    char *text;                /* what its words point into */
 };
 
 struct state {
@@ -66,43 +66,44 @@ struct state {
 extern struct state st;
 
 /* conform.c */
-void fail(const struct line *l, const char *fmt, ...)
+void fail(const struct instruction *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* A number (or "any", "null"); otherwise: what holds without the word. */
-int number(const struct line *l, const char *key, int otherwise);
-const char *word(const struct line *l, const char *key, const char *otherwise);
-MPI_Comm comm_of(const struct line *l);
+int number(const struct instruction *l, const char *key, int otherwise);
+const char *word(const struct instruction *l, const char *key,
+                 const char *otherwise);
+MPI_Comm comm_of(const struct instruction *l);
 /* The script is wrong: nobody can go on. */
-void bad_script(const struct line *l, const char *what)
+void bad_script(const struct instruction *l, const char *what)
     __attribute__((noreturn));
 /* MPI gave an error where the line expects none (or another). 0: as due. */
-int check_code(const struct line *l, int code);
+int check_code(const struct instruction *l, int code);
 
 /* conform_data.c */
 void data_start(void);
 void data_stop(void);
-const struct kind *kind_of(const struct line *l);
+const struct kind *kind_of(const struct instruction *l);
 /* count elements, zeroed; never NULL. */
 void *data_alloc(const struct kind *k, int count);
 void data_fill(const struct kind *k, void *buffer, int count, int seed);
 /* Elements 0..count hold what data_fill() puts there. */
-void data_check(const struct line *l, const struct kind *k, const void *buffer,
-                int count, int seed);
+void data_check(const struct instruction *l, const struct kind *k,
+                const void *buffer, int count, int seed);
 long data_value(int seed, int index);
 
 /* conform_p2p.c */
 /* The request that a word of the line names. */
-struct pending *pending_of(const struct line *l, const char *key);
+struct pending *pending_of(const struct instruction *l, const char *key);
 /* seed=any: whatever comes is right, it was counted elsewhere. */
-void check_received(const struct line *l, const struct kind *k,
+void check_received(const struct instruction *l, const struct kind *k,
                     const void *buffer, const MPI_Status *status);
 
 /* conform_p2p.c, conform_wait.c, conform_coll.c, conform_comm.c, conform_win.c:
  * 1 when the operation is theirs. */
-int run_p2p(const struct line *l);
-int run_wait(const struct line *l);
-int run_coll(const struct line *l);
-int run_comm(const struct line *l);
-int run_win(const struct line *l);
+int run_p2p(const struct instruction *l);
+int run_wait(const struct instruction *l);
+int run_coll(const struct instruction *l);
+int run_comm(const struct instruction *l);
+int run_win(const struct instruction *l);
 
 #endif

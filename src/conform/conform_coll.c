@@ -16,7 +16,7 @@
 #include "conform.h"
 
 struct call {
-    const struct line *l;
+    const struct instruction *l;
     const struct kind *k;
     MPI_Comm comm;
     int rank, size, root, count, seed, nonblocking;
@@ -313,7 +313,7 @@ static void make_counts(struct call *c)
     }
 }
 
-static void run_call(const struct line *l, void (*run)(struct call *c))
+static void run_call(const struct instruction *l, void (*run)(struct call *c))
 {
     struct call c = {.l = l,
                      .k = kind_of(l),
@@ -340,7 +340,7 @@ static void run_call(const struct line *l, void (*run)(struct call *c))
     free(c.counts);
 }
 
-int run_coll(const struct line *l)
+int run_coll(const struct instruction *l)
 {
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (strcmp(table[i].op, l->op) == 0) {

@@ -9,7 +9,7 @@
 
 #include "conform.h"
 
-static MPI_Comm *slot(const struct line *l, const char *key)
+static MPI_Comm *slot(const struct instruction *l, const char *key)
 {
     int n = number(l, key, -1);
 
@@ -18,12 +18,12 @@ static MPI_Comm *slot(const struct line *l, const char *key)
     return &st.comm[n];
 }
 
-static void do_dup(const struct line *l)
+static void do_dup(const struct instruction *l)
 {
     check_code(l, MPI_Comm_dup(comm_of(l), slot(l, "new")));
 }
 
-static void do_split(const struct line *l)
+static void do_split(const struct instruction *l)
 {
     int color = number(l, "color", 0);
 
@@ -32,7 +32,7 @@ static void do_split(const struct line *l)
                                  number(l, "key", 0), slot(l, "new")));
 }
 
-static void do_free(const struct line *l)
+static void do_free(const struct instruction *l)
 {
     MPI_Comm *c = slot(l, "comm");
 
@@ -40,7 +40,7 @@ static void do_free(const struct line *l)
         check_code(l, MPI_Comm_free(c));
 }
 
-static void do_order(const struct line *l)
+static void do_order(const struct instruction *l)
 {
     MPI_Comm c = comm_of(l);
     int rank = -1, size = -1;
@@ -54,7 +54,7 @@ static void do_order(const struct line *l)
              number(l, "rank", rank), number(l, "size", size));
 }
 
-static void do_same(const struct line *l)
+static void do_same(const struct instruction *l)
 {
     static const char *const name[] = {"ident", "congruent", "similar",
                                        "unequal"};
@@ -70,11 +70,11 @@ static void do_same(const struct line *l)
         fail(l, "%s, expected %s", got, want);
 }
 
-int run_comm(const struct line *l)
+int run_comm(const struct instruction *l)
 {
     static const struct {
         const char *op;
-        void (*run)(const struct line *l);
+        void (*run)(const struct instruction *l);
     } table[] = {{"dup", do_dup},
                  {"split", do_split},
                  {"release", do_free},

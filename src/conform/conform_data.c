@@ -132,7 +132,7 @@ void data_stop(void)
     MPI_Type_free(&kinds[NKINDS - 1].type);
 }
 
-const struct kind *kind_of(const struct line *l)
+const struct kind *kind_of(const struct instruction *l)
 {
     const char *name = word(l, "type", "int");
 
@@ -164,8 +164,8 @@ void data_fill(const struct kind *k, void *buffer, int count, int seed)
                    data_value(seed, i * k->values + v));
 }
 
-void data_check(const struct line *l, const struct kind *k, const void *buffer,
-                int count, int seed)
+void data_check(const struct instruction *l, const struct kind *k,
+                const void *buffer, int count, int seed)
 {
     for (int i = 0; i < count; i++)
         for (int v = 0; v < k->values; v++) {

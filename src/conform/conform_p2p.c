@@ -14,7 +14,7 @@
 
 #include "conform.h"
 
-static int rank_of(const struct line *l, const char *key, int otherwise)
+static int rank_of(const struct instruction *l, const char *key, int otherwise)
 {
     int n = number(l, key, otherwise);
 
@@ -23,14 +23,14 @@ static int rank_of(const struct line *l, const char *key, int otherwise)
     return n == NULL_PROC ? MPI_PROC_NULL : n;
 }
 
-static int tag_of(const struct line *l)
+static int tag_of(const struct instruction *l)
 {
     int n = number(l, "tag", 0);
 
     return n == ANY ? MPI_ANY_TAG : n;
 }
 
-struct pending *pending_of(const struct line *l, const char *key)
+struct pending *pending_of(const struct instruction *l, const char *key)
 {
     int n = number(l, key, -1);
 
@@ -40,7 +40,7 @@ struct pending *pending_of(const struct line *l, const char *key)
 }
 
 /* The words of a line that is finished later live on with the request. */
-static void keep_line(struct pending *p, const struct line *l)
+static void keep_line(struct pending *p, const struct instruction *l)
 {
     size_t len = strlen(l->op) + 1;
     char *at;
@@ -61,7 +61,7 @@ static void keep_line(struct pending *p, const struct line *l)
     }
 }
 
-static void check_status(const struct line *l, const struct kind *k,
+static void check_status(const struct instruction *l, const struct kind *k,
                          const MPI_Status *status, int count)
 {
     int got, source = rank_of(l, "source", rank_of(l, "from", 0));
@@ -78,7 +78,7 @@ static void check_status(const struct line *l, const struct kind *k,
         fail(l, "tag %d, expected %d", status->MPI_TAG, tag);
 }
 
-void check_received(const struct line *l, const struct kind *k,
+void check_received(const struct instruction *l, const struct kind *k,
                     const void *buffer, const MPI_Status *status)
 {
     int count = number(l, "count", 1), got = number(l, "got", count);
@@ -92,8 +92,8 @@ void check_received(const struct line *l, const struct kind *k,
 
 /* ---- sending ---- */
 
-static int start_send(const struct line *l, void *b, int n, MPI_Datatype t,
-                      MPI_Request *r)
+static int start_send(const struct instruction *l, void *b, int n,
+                      MPI_Datatype t, MPI_Request *r)
 {
     const char *mode = word(l, "mode", "standard");
     int to = rank_of(l, "to", 0), tag = tag_of(l);
@@ -113,7 +113,8 @@ static int start_send(const struct line *l, void *b, int n, MPI_Datatype t,
                 : MPI_Isend(b, n, t, to, tag, c, r);
 }
 
-static int blocking_send(const struct line *l, void *b, int n, MPI_Datatype t)
+static int blocking_send(const struct instruction *l, void *b, int n,
+                         MPI_Datatype t)
 {
     const char *mode = word(l, "mode", "standard");
     int to = rank_of(l, "to", 0), tag = tag_of(l);
@@ -130,7 +131,7 @@ static int blocking_send(const struct line *l, void *b, int n, MPI_Datatype t)
     return MPI_Send(b, n, t, to, tag, c);
 }
 
-static void do_send(const struct line *l)
+static void do_send(const struct instruction *l)
 {
     const struct kind *k = kind_of(l);
     int n = number(l, "count", 1);
@@ -151,7 +152,7 @@ static void do_send(const struct line *l)
 
 /* ---- receiving ---- */
 
-static void do_recv(const struct line *l)
+static void do_recv(const struct instruction *l)
 {
     const struct kind *k = kind_of(l);
     int n = number(l, "count", 1), from = rank_of(l, "from", 0);
@@ -179,7 +180,7 @@ static void do_recv(const struct line *l)
         fail(l, "error %d", rc);
 }
 
-static void do_sendrecv(const struct line *l)
+static void do_sendrecv(const struct instruction *l)
 {
     const struct kind *k = kind_of(l);
     int n = number(l, "count", 1), to = rank_of(l, "to", 0);
@@ -204,7 +205,8 @@ static void do_sendrecv(const struct line *l)
 
 /* ---- probing ---- */
 
-static void matched(const struct line *l, const struct kind *k, int count)
+static void matched(const struct instruction *l, const struct kind *k,
+                    int count)
 {
     void *b = data_alloc(k, count);
     MPI_Message message;
@@ -219,7 +221,7 @@ static void matched(const struct line *l, const struct kind *k, int count)
     free(b);
 }
 
-static void do_probe(const struct line *l)
+static void do_probe(const struct instruction *l)
 {
     const struct kind *k = kind_of(l);
     int count = number(l, "got", 1);
@@ -234,7 +236,7 @@ static void do_probe(const struct line *l)
     check_status(l, k, &status, count);
 }
 
-static void do_nothing(const struct line *l)
+static void do_nothing(const struct instruction *l)
 {
     int flag = 0;
 
@@ -246,7 +248,7 @@ static void do_nothing(const struct line *l)
 
 /* The other half of cancel tell=: the message is there unless it was
  * cancelled. */
-static void do_maybe(const struct line *l)
+static void do_maybe(const struct instruction *l)
 {
     int cancelled = 0;
 
@@ -256,7 +258,7 @@ static void do_maybe(const struct line *l)
         do_recv(l);
 }
 
-static void do_buffer(const struct line *l)
+static void do_buffer(const struct instruction *l)
 {
     int n = number(l, "bytes", 0), old;
     void *b;
@@ -272,11 +274,11 @@ static void do_buffer(const struct line *l)
     check_code(l, MPI_Buffer_attach(b, n));
 }
 
-int run_p2p(const struct line *l)
+int run_p2p(const struct instruction *l)
 {
     static const struct {
         const char *op;
-        void (*run)(const struct line *l);
+        void (*run)(const struct instruction *l);
     } table[] = {
         {"send", do_send},         {"recv", do_recv},
         {"sendrecv", do_sendrecv}, {"probe", do_probe},

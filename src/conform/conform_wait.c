@@ -26,7 +26,7 @@ static void completed(struct pending *p, int rc, const MPI_Status *status)
         drop(p);
 }
 
-static void do_wait(const struct line *l)
+static void do_wait(const struct instruction *l)
 {
     struct pending *p = pending_of(l, "req");
     MPI_Status status;
@@ -42,7 +42,7 @@ static void do_wait(const struct line *l)
     completed(p, rc, &status);
 }
 
-static int gather_requests(const struct line *l, MPI_Request *all)
+static int gather_requests(const struct instruction *l, MPI_Request *all)
 {
     int first = number(l, "first", 0), last = number(l, "last", 0);
 
@@ -53,7 +53,7 @@ static int gather_requests(const struct line *l, MPI_Request *all)
     return last - first + 1;
 }
 
-static void do_waitall(const struct line *l)
+static void do_waitall(const struct instruction *l)
 {
     MPI_Request all[MAX_REQUESTS];
     MPI_Status status[MAX_REQUESTS];
@@ -69,7 +69,7 @@ static void do_waitall(const struct line *l)
 }
 
 /* Each once, in whatever order. */
-static void do_waitany(const struct line *l)
+static void do_waitany(const struct instruction *l)
 {
     MPI_Request all[MAX_REQUESTS];
     int n = gather_requests(l, all), first = number(l, "first", 0);
@@ -87,7 +87,7 @@ static void do_waitany(const struct line *l)
     }
 }
 
-static void do_cancel(const struct line *l)
+static void do_cancel(const struct instruction *l)
 {
     struct pending *p = pending_of(l, "req");
     const char *took = word(l, "took", NULL);
@@ -107,7 +107,7 @@ static void do_cancel(const struct line *l)
     drop(p);
 }
 
-static void do_start(const struct line *l)
+static void do_start(const struct instruction *l)
 {
     struct pending *p = pending_of(l, "req");
 
@@ -117,16 +117,16 @@ static void do_start(const struct line *l)
     check_code(l, MPI_Start(&p->request));
 }
 
-static void do_free(const struct line *l)
+static void do_free(const struct instruction *l)
 {
     drop(pending_of(l, "req"));
 }
 
-int run_wait(const struct line *l)
+int run_wait(const struct instruction *l)
 {
     static const struct {
         const char *op;
-        void (*run)(const struct line *l);
+        void (*run)(const struct instruction *l);
     } table[] = {
         {"wait", do_wait},       {"test", do_wait},     {"waitall", do_waitall},
         {"waitany", do_waitany}, {"cancel", do_cancel}, {"start", do_start},

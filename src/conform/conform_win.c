@@ -39,7 +39,7 @@ static struct get {
 } gets[MAX_GETS];
 static int ngets;
 
-static struct window *window_of(const struct line *l)
+static struct window *window_of(const struct instruction *l)
 {
     int n = number(l, "win", 0);
 
@@ -48,7 +48,7 @@ static struct window *window_of(const struct line *l)
     return &windows[n];
 }
 
-static void do_window(const struct line *l)
+static void do_window(const struct instruction *l)
 {
     struct window *w = window_of(l);
     MPI_Aint bytes;
@@ -71,7 +71,7 @@ static void do_window(const struct line *l)
     MPI_Barrier(w->comm);
 }
 
-static void do_gotten(const struct line *l)
+static void do_gotten(const struct instruction *l)
 {
     const struct window *w = window_of(l);
     int left = 0;
@@ -90,7 +90,7 @@ static void do_gotten(const struct line *l)
     ngets = left;
 }
 
-static void do_endwindow(const struct line *l)
+static void do_endwindow(const struct instruction *l)
 {
     struct window *w = window_of(l);
 
@@ -102,12 +102,12 @@ static void do_endwindow(const struct line *l)
 
 /* ---- synchronization ---- */
 
-static void do_fence(const struct line *l)
+static void do_fence(const struct instruction *l)
 {
     check_code(l, MPI_Win_fence(0, window_of(l)->win));
 }
 
-static MPI_Group group_of(const struct line *l)
+static MPI_Group group_of(const struct instruction *l)
 {
     int range[1][3] = {{number(l, "first", 0), number(l, "last", 0), 1}};
     MPI_Group all, some;
@@ -118,7 +118,7 @@ static MPI_Group group_of(const struct line *l)
     return some;
 }
 
-static void do_post(const struct line *l)
+static void do_post(const struct instruction *l)
 {
     MPI_Group g = group_of(l);
 
@@ -126,7 +126,7 @@ static void do_post(const struct line *l)
     MPI_Group_free(&g);
 }
 
-static void do_startwin(const struct line *l)
+static void do_startwin(const struct instruction *l)
 {
     MPI_Group g = group_of(l);
 
@@ -134,46 +134,46 @@ static void do_startwin(const struct line *l)
     MPI_Group_free(&g);
 }
 
-static void do_complete(const struct line *l)
+static void do_complete(const struct instruction *l)
 {
     check_code(l, MPI_Win_complete(window_of(l)->win));
 }
 
-static void do_waitwin(const struct line *l)
+static void do_waitwin(const struct instruction *l)
 {
     check_code(l, MPI_Win_wait(window_of(l)->win));
 }
 
-static void do_lock(const struct line *l)
+static void do_lock(const struct instruction *l)
 {
     check_code(l, MPI_Win_lock(number(l, "exclusive", 0) ? MPI_LOCK_EXCLUSIVE
                                                          : MPI_LOCK_SHARED,
                                number(l, "to", 0), 0, window_of(l)->win));
 }
 
-static void do_unlock(const struct line *l)
+static void do_unlock(const struct instruction *l)
 {
     check_code(l, MPI_Win_unlock(number(l, "to", 0), window_of(l)->win));
 }
 
-static void do_lockall(const struct line *l)
+static void do_lockall(const struct instruction *l)
 {
     check_code(l, MPI_Win_lock_all(0, window_of(l)->win));
 }
 
-static void do_unlockall(const struct line *l)
+static void do_unlockall(const struct instruction *l)
 {
     check_code(l, MPI_Win_unlock_all(window_of(l)->win));
 }
 
-static void do_flush(const struct line *l)
+static void do_flush(const struct instruction *l)
 {
     check_code(l, MPI_Win_flush(number(l, "to", 0), window_of(l)->win));
 }
 
 /* ---- operations ---- */
 
-static void *keep(const struct line *l, struct window *w, int check)
+static void *keep(const struct instruction *l, struct window *w, int check)
 {
     struct get *g = &gets[ngets];
 
@@ -188,7 +188,7 @@ static void *keep(const struct line *l, struct window *w, int check)
     return g->buffer;
 }
 
-static void do_put(const struct line *l)
+static void do_put(const struct instruction *l)
 {
     struct window *w = window_of(l);
     int count = number(l, "count", 1);
@@ -199,7 +199,7 @@ static void do_put(const struct line *l)
                           number(l, "at", 0), count, w->kind->type, w->win));
 }
 
-static void do_get(const struct line *l)
+static void do_get(const struct instruction *l)
 {
     struct window *w = window_of(l);
     int count = number(l, "count", 1);
@@ -209,7 +209,7 @@ static void do_get(const struct line *l)
                           w->kind->type, w->win));
 }
 
-static void do_add(const struct line *l)
+static void do_add(const struct instruction *l)
 {
     struct window *w = window_of(l);
     void *one = keep(l, w, 0);
@@ -220,7 +220,8 @@ static void do_add(const struct line *l)
                                  w->win));
 }
 
-static void expect(const struct line *l, const struct kind *k, const void *got)
+static void expect(const struct instruction *l, const struct kind *k,
+                   const void *got)
 {
     int was = number(l, "was", ANY);
 
@@ -228,7 +229,7 @@ static void expect(const struct line *l, const struct kind *k, const void *got)
         fail(l, "%ld was there, expected %d", k->get(got, 0), was);
 }
 
-static void do_fetchadd(const struct line *l)
+static void do_fetchadd(const struct instruction *l)
 {
     struct window *w = window_of(l);
     double one[4] = {0}, was[4] = {0};
@@ -240,7 +241,7 @@ static void do_fetchadd(const struct line *l)
     expect(l, w->kind, was);
 }
 
-static void do_swap(const struct line *l)
+static void do_swap(const struct instruction *l)
 {
     struct window *w = window_of(l);
     double one[4] = {0}, compare[4] = {0}, was[4] = {0};
@@ -254,7 +255,7 @@ static void do_swap(const struct line *l)
     expect(l, w->kind, was);
 }
 
-static void do_holds(const struct line *l)
+static void do_holds(const struct instruction *l)
 {
     const struct window *w = window_of(l);
     const char *at =
@@ -272,11 +273,11 @@ static void do_holds(const struct line *l)
         check_code(l, MPI_Win_unlock(own, w->win));
 }
 
-int run_win(const struct line *l)
+int run_win(const struct instruction *l)
 {
     static const struct {
         const char *op;
-        void (*run)(const struct line *l);
+        void (*run)(const struct instruction *l);
     } table[] = {{"window", do_window},
                  {"endwindow", do_endwindow},
                  {"fence", do_fence},

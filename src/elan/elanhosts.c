@@ -225,7 +225,7 @@ struct numbers {
     bool given;
 };
 
-struct line {
+struct hosts_line {
     struct host_names names;
     struct numbers id[SF_ELAN_RAILS_MAX];
     struct numbers board[SF_ELAN_RAILS_MAX];
@@ -266,7 +266,7 @@ static int no_memory(struct parser *p)
     return complain(p, "elanhosts", "out of memory");
 }
 
-static void line_free(struct line *line)
+static void line_free(struct hosts_line *line)
 {
     host_names_free(&line->names);
     for (int rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
@@ -306,7 +306,7 @@ static int set_numbers(struct parser *p, const char *key, const char *value,
 }
 
 static int set_names(struct parser *p, const char *key, const char *value,
-                     struct line *line)
+                     struct hosts_line *line)
 {
     struct errbuf err;
 
@@ -334,7 +334,7 @@ static int rail_of(const char *key, const char *stem)
     return *key - '0';
 }
 
-static int set_key(struct parser *p, char *word, struct line *line)
+static int set_key(struct parser *p, char *word, struct hosts_line *line)
 {
     char *value = strchr(word, '=');
     int rail;
@@ -365,7 +365,7 @@ static int check_count(struct parser *p, const char *stem, int rail,
                     names);
 }
 
-static int check_line(struct parser *p, const struct line *line)
+static int check_line(struct parser *p, const struct hosts_line *line)
 {
     uint32_t names = line->names.n;
     int rc = 0;
@@ -401,7 +401,7 @@ static int reserve(struct parser *p, uint32_t more)
     return 0;
 }
 
-static void fill_host(struct elan_host *host, const struct line *line,
+static void fill_host(struct elan_host *host, const struct hosts_line *line,
                       uint32_t i)
 {
     for (int rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
@@ -413,7 +413,7 @@ static void fill_host(struct elan_host *host, const struct line *line,
     }
 }
 
-static void add_hosts(struct parser *p, struct line *line)
+static void add_hosts(struct parser *p, struct hosts_line *line)
 {
     if (check_line(p, line) < 0 || reserve(p, line->names.n) < 0)
         return;
@@ -429,7 +429,7 @@ static void add_hosts(struct parser *p, struct line *line)
 
 static void parse_line(struct parser *p, char *text)
 {
-    struct line line = {0};
+    struct hosts_line line = {0};
     char *word, *rest = text;
     bool any = false, good = true;
 

@@ -22,14 +22,14 @@
 
 #define HOSTPORT "$hostport"
 
-struct line {
+struct launch {
     char *machine;
     char *command; /* arguments of impirun, $hostport replaced */
     pid_t pid;
 };
 
 struct appfile {
-    struct line lines[SF_IMPI_CLIENTS_MAX];
+    struct launch lines[SF_IMPI_CLIENTS_MAX];
     unsigned n, left; /* left: still running */
     int signals;
     bool ending; /* the others were told to */
@@ -53,7 +53,7 @@ static char *replace(const char *text, const char *address)
 static int add_line(struct appfile *app, const char *path, unsigned number,
                     char *text, const char *address, struct errbuf *err)
 {
-    struct line *l = &app->lines[app->n];
+    struct launch *l = &app->lines[app->n];
     size_t len;
 
     text += strspn(text, " \t");
@@ -117,7 +117,7 @@ static const char *own_path(void)
 }
 
 /* The shell takes the line apart, as it does on a remote machine. */
-static void run_line(const struct line *l, const struct impirun *run)
+static void run_line(const struct launch *l, const struct impirun *run)
 {
     sigset_t none;
     char *here;
@@ -157,7 +157,7 @@ static void end_others(struct appfile *app)
             kill(app->lines[i].pid, SIGTERM);
 }
 
-static struct line *line_of(struct appfile *app, pid_t pid)
+static struct launch *line_of(struct appfile *app, pid_t pid)
 {
     for (unsigned i = 0; i < app->n; i++)
         if (app->lines[i].pid == pid)
@@ -167,7 +167,7 @@ static struct line *line_of(struct appfile *app, pid_t pid)
 
 /* One client that fails takes the others along.  The job's code is the worst;
  * who ended because we said so does not count. */
-static void line_ended(struct appfile *app, struct line *l, int code)
+static void line_ended(struct appfile *app, struct launch *l, int code)
 {
     l->pid = 0;
     app->left--;
@@ -184,7 +184,7 @@ static void reap(struct appfile *app)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        struct line *l = line_of(app, pid);
+        struct launch *l = line_of(app, pid);
 
         if (l)
             line_ended(app, l, impirun_exit_code(status));

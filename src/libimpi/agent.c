@@ -17,7 +17,7 @@
 #include "base/local.h"
 #include "impi/spawn.h"
 
-int agent_connect(struct agent *a, const char *path, struct errbuf *err)
+int agent_connect(struct agent_conn *a, const char *path, struct errbuf *err)
 {
     memset(a, 0, sizeof(*a));
     a->fd = local_connect(path, SOCK_STREAM, 0);
@@ -36,7 +36,7 @@ int agent_connect(struct agent *a, const char *path, struct errbuf *err)
                      strerror(errno));
 }
 
-void agent_close(struct agent *a)
+void agent_close(struct agent_conn *a)
 {
     if (a->fd >= 0)
         close(a->fd);
@@ -46,7 +46,8 @@ void agent_close(struct agent *a)
     a->len = a->size = 0;
 }
 
-static int send_all(struct agent *a, const uint8_t *buf, size_t len, int flags)
+static int send_all(struct agent_conn *a, const uint8_t *buf, size_t len,
+                    int flags)
 {
     while (len > 0) {
         ssize_t n = send(a->fd, buf, len, MSG_NOSIGNAL | flags);
@@ -61,7 +62,7 @@ static int send_all(struct agent *a, const uint8_t *buf, size_t len, int flags)
     return 0;
 }
 
-static int send_frame(struct agent *a, const uint8_t *buf, ssize_t len,
+static int send_frame(struct agent_conn *a, const uint8_t *buf, ssize_t len,
                       struct errbuf *err)
 {
     if (len < 0 || send_all(a, buf, (size_t)len, 0) < 0)
@@ -70,7 +71,7 @@ static int send_frame(struct agent *a, const uint8_t *buf, ssize_t len,
     return 0;
 }
 
-static int reserve(struct agent *a)
+static int reserve(struct agent_conn *a)
 {
     uint8_t *p;
 
@@ -85,7 +86,7 @@ static int reserve(struct agent *a)
 }
 
 /* A descriptor may travel with any byte. */
-static ssize_t receive(struct agent *a, int *fd)
+static ssize_t receive(struct agent_conn *a, int *fd)
 {
     int got;
     ssize_t n = fd_pass_receive(a->fd, a->buf + a->len, a->size - a->len, &got,
@@ -100,7 +101,7 @@ static ssize_t receive(struct agent *a, int *fd)
 }
 
 /* Wait for one frame.  It borrows from a->buf. */
-static int next_frame(struct agent *a, struct task_frame *frame, int *fd,
+static int next_frame(struct agent_conn *a, struct task_frame *frame, int *fd,
                       struct errbuf *err)
 {
     ssize_t n;
@@ -124,14 +125,14 @@ static int next_frame(struct agent *a, struct task_frame *frame, int *fd,
     }
 }
 
-static void drop_frame(struct agent *a, int n)
+static void drop_frame(struct agent_conn *a, int n)
 {
     a->len -= (size_t)n;
     memmove(a->buf, a->buf + n, a->len);
 }
 
 /* A step that we had started has ended, at any time: take that out. */
-static bool take_ended(struct agent *a, const struct task_frame *frame)
+static bool take_ended(struct agent_conn *a, const struct task_frame *frame)
 {
     struct agent_ended *e = &a->ended[a->nended % 8];
 
@@ -160,7 +161,7 @@ static int check_type(const struct task_frame *frame, uint32_t type, int n,
 }
 
 /* Wait for a frame of this type. */
-static int expect(struct agent *a, uint32_t type, struct task_frame *frame,
+static int expect(struct agent_conn *a, uint32_t type, struct task_frame *frame,
                   int *fd, struct errbuf *err)
 {
     int none = -1, n;
@@ -173,7 +174,7 @@ static int expect(struct agent *a, uint32_t type, struct task_frame *frame,
     return n < 0 ? -1 : check_type(frame, type, n, err);
 }
 
-int agent_hello(struct agent *a, const struct task_hello *hello,
+int agent_hello(struct agent_conn *a, const struct task_hello *hello,
                 struct task_env *env, int *fd, struct errbuf *err)
 {
     uint8_t buf[2 * SF_TASK_TEXT_MAX];
@@ -198,8 +199,8 @@ int agent_hello(struct agent *a, const struct task_hello *hello,
 /* WORLD with the table, and before it perhaps the socket of a relay.  (One
  * call receives one descriptor at most, with the frame that it was sent with.)
  */
-static int expect_world(struct agent *a, struct task_frame *frame, int *relay,
-                        int *table, struct errbuf *err)
+static int expect_world(struct agent_conn *a, struct task_frame *frame,
+                        int *relay, int *table, struct errbuf *err)
 {
     int n = next_frame(a, frame, table, err);
 
@@ -217,7 +218,7 @@ static int expect_world(struct agent *a, struct task_frame *frame, int *relay,
     return n;
 }
 
-int agent_join(struct agent *a, const struct task_join *join,
+int agent_join(struct agent_conn *a, const struct task_join *join,
                struct impi_world *world, int *relay, int *table,
                struct errbuf *err)
 {
@@ -238,7 +239,7 @@ int agent_join(struct agent *a, const struct task_join *join,
 
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
-static int ask(struct agent *a, uint32_t type, uint32_t answer,
+static int ask(struct agent_conn *a, uint32_t type, uint32_t answer,
                struct task_proof *proof, struct errbuf *err)
 {
     uint8_t buf[TASK_PROOF_SIZE];
@@ -261,7 +262,7 @@ static int ask(struct agent *a, uint32_t type, uint32_t answer,
     return n ? -1 : 0;
 }
 
-static int ask_alone(struct agent *a, uint32_t type, uint32_t answer,
+static int ask_alone(struct agent_conn *a, uint32_t type, uint32_t answer,
                      struct task_proof *proof, struct errbuf *err)
 {
     int rc;
@@ -272,7 +273,7 @@ static int ask_alone(struct agent *a, uint32_t type, uint32_t answer,
     return rc;
 }
 
-int agent_prove(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
+int agent_prove(struct agent_conn *a, const uint8_t about[TASK_ABOUT_SIZE],
                 char credential[SF_IMPI_CREDENTIAL_MAX], struct errbuf *err)
 {
     struct task_proof proof = {.text = ""};
@@ -284,7 +285,7 @@ int agent_prove(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
     return 0;
 }
 
-int agent_check(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
+int agent_check(struct agent_conn *a, const uint8_t about[TASK_ABOUT_SIZE],
                 const char *credential, struct errbuf *err)
 {
     struct task_proof proof = {.text = ""};
@@ -294,7 +295,7 @@ int agent_check(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
     return ask_alone(a, TASK_CHECK, TASK_CHECKED, &proof, err);
 }
 
-int agent_spawn(struct agent *a, const void *request, size_t len,
+int agent_spawn(struct agent_conn *a, const void *request, size_t len,
                 struct errbuf *err)
 {
     uint8_t *buf = malloc(TASK_HEADER_SIZE + len);
@@ -314,7 +315,7 @@ int agent_spawn(struct agent *a, const void *request, size_t len,
 }
 
 /* What has come, without waiting.  -1: the connection is gone. */
-static int look(struct agent *a)
+static int look(struct agent_conn *a)
 {
     struct pollfd p = {.fd = a->fd, .events = POLLIN};
     struct task_frame frame;
@@ -337,7 +338,7 @@ static int look(struct agent *a)
     return 0;
 }
 
-bool agent_spawned(struct agent *a, uint32_t number, struct errbuf *why)
+bool agent_spawned(struct agent_conn *a, uint32_t number, struct errbuf *why)
 {
     bool ended = false;
 
@@ -351,7 +352,7 @@ bool agent_spawned(struct agent *a, uint32_t number, struct errbuf *why)
     return ended;
 }
 
-int agent_finish(struct agent *a, struct errbuf *err)
+int agent_finish(struct agent_conn *a, struct errbuf *err)
 {
     uint8_t buf[TASK_HEADER_SIZE];
     struct task_frame frame;
@@ -362,7 +363,7 @@ int agent_finish(struct agent *a, struct errbuf *err)
     return expect(a, TASK_FINISHED, &frame, NULL, err) < 0 ? -1 : 0;
 }
 
-void agent_abort(struct agent *a, int code, const char *text)
+void agent_abort(struct agent_conn *a, int code, const char *text)
 {
     uint8_t buf[2 * SF_TASK_TEXT_MAX];
     struct task_abort abort_frame = {.code = code};
@@ -376,7 +377,7 @@ void agent_abort(struct agent *a, int code, const char *text)
         send_all(a, buf, (size_t)len, MSG_DONTWAIT);
 }
 
-void agent_stage(struct agent *a, uint32_t stage)
+void agent_stage(struct agent_conn *a, uint32_t stage)
 {
     uint8_t buf[64];
     struct task_stage s = {.stage = stage};
@@ -386,7 +387,7 @@ void agent_stage(struct agent *a, uint32_t stage)
         send_all(a, buf, (size_t)len, MSG_DONTWAIT);
 }
 
-void agent_exiting(struct agent *a, int code)
+void agent_exiting(struct agent_conn *a, int code)
 {
     uint8_t buf[64];
     struct task_exiting exiting = {.code = code};

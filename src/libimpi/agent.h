@@ -13,7 +13,7 @@
 #include "impi/task_wire.h"
 #include "impi/world.h"
 
-struct agent {
+struct agent_conn {
     int fd; /* close-on-exec; -1: none */
     uint8_t *buf;
     size_t len;
@@ -26,42 +26,42 @@ struct agent {
     unsigned nended;
 };
 
-int agent_connect(struct agent *a, const char *path, struct errbuf *err);
+int agent_connect(struct agent_conn *a, const char *path, struct errbuf *err);
 
 /* HELLO, then wait for ENV: until every task of the step is here.  *fd is
  * the descriptor that came with it, or -1.  env: task_env_clear(). */
-int agent_hello(struct agent *a, const struct task_hello *hello,
+int agent_hello(struct agent_conn *a, const struct task_hello *hello,
                 struct task_env *env, int *fd, struct errbuf *err);
 
 /* JOIN, then wait for WORLD: the head of one, and *table, a descriptor of the
  * node's table.  *relay: the socket that all packets for other clients take, or
  * -1: processes talk to each other. */
-int agent_join(struct agent *a, const struct task_join *join,
+int agent_join(struct agent_conn *a, const struct task_join *join,
                struct impi_world *world, int *relay, int *table,
                struct errbuf *err);
 
 /* A credential of this user about that, for another world; and is this one of a
  * user that this world may meet?  Threads may ask at once. */
-int agent_prove(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
+int agent_prove(struct agent_conn *a, const uint8_t about[TASK_ABOUT_SIZE],
                 char credential[SF_IMPI_CREDENTIAL_MAX], struct errbuf *err);
-int agent_check(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
+int agent_check(struct agent_conn *a, const uint8_t about[TASK_ABOUT_SIZE],
                 const char *credential, struct errbuf *err);
 
 /* Have a step started (impi_spawn_encode()).  Has that one ended, and why?
  * Threads may ask at once. */
-int agent_spawn(struct agent *a, const void *request, size_t len,
+int agent_spawn(struct agent_conn *a, const void *request, size_t len,
                 struct errbuf *err);
-bool agent_spawned(struct agent *a, uint32_t number, struct errbuf *why);
+bool agent_spawned(struct agent_conn *a, uint32_t number, struct errbuf *why);
 
 /* FINISH, then wait for FINISHED. */
-int agent_finish(struct agent *a, struct errbuf *err);
+int agent_finish(struct agent_conn *a, struct errbuf *err);
 
 /* Tell; no answer comes.  Never waits. */
-void agent_abort(struct agent *a, int code, const char *text);
+void agent_abort(struct agent_conn *a, int code, const char *text);
 /* enum task_stage_reached */
-void agent_stage(struct agent *a, uint32_t stage);
-void agent_exiting(struct agent *a, int code);
+void agent_stage(struct agent_conn *a, uint32_t stage);
+void agent_exiting(struct agent_conn *a, int code);
 
-void agent_close(struct agent *a);
+void agent_close(struct agent_conn *a);
 
 #endif

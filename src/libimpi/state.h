@@ -50,7 +50,7 @@ struct backend {
     bool flat;
     uint64_t max_cid; /* highest context id in use */
     struct impi_comm *world_comm;
-    struct agent agent;
+    struct agent_conn agent;
 
     /* Where the last probe for MPI_ANY_SOURCE told of a message of the library,
      * which the next receive from anybody takes before others. */

@@ -14,7 +14,7 @@ struct softlink {
     struct softlink_ops ops;
     uint16_t slot;
     struct softlink_hello me; /* caller: as in its HELLO */
-    struct session up, offered;
+    struct softlink_session up, offered;
     bool asked; /* caller: a HELLO is out */
     uint64_t next_hello, last_heard, last_sent;
     size_t out_len;
@@ -206,7 +206,7 @@ static enum softlink_event on_welcome(struct softlink *link, uint64_t now,
 {
     struct softlink_pledge pledge = {0};
     enum softlink_event event = SOFTLINK_NOTHING;
-    struct session fresh = {0};
+    struct softlink_session fresh = {0};
 
     if (softlink_open_pledge(&pledge, SOFTLINK_CALLED, &link->ops, buf, len,
                              err) < 0 ||
@@ -242,7 +242,7 @@ static enum softlink_event on_refused(const void *buf, size_t len,
 /* ---- tagged messages ---- */
 
 /* Is this new and made by who has the key? */
-static bool is_genuine(struct softlink *link, struct session *s,
+static bool is_genuine(struct softlink *link, struct softlink_session *s,
                        const uint8_t *buf, size_t len)
 {
     switch (softlink_session_check(s, buf, len)) {
@@ -266,7 +266,8 @@ static void accept_offer(struct softlink *link)
     memset(&link->offered, 0, sizeof(link->offered));
 }
 
-static struct session *session_of(struct softlink *link, uint64_t number)
+static struct softlink_session *session_of(struct softlink *link,
+                                           uint64_t number)
 {
     if (number && number == link->up.mine)
         return &link->up;
@@ -288,7 +289,7 @@ static enum softlink_event on_tagged(struct softlink *link, uint64_t now,
                                      const uint8_t *buf, size_t len,
                                      const uint8_t **packet, size_t *packet_len)
 {
-    struct session *s = session_of(link, number);
+    struct softlink_session *s = session_of(link, number);
     bool offered = s == &link->offered;
 
     if (!s || len < SOFTLINK_HEAD || len > SOFTLINK_DATAGRAM_MAX) {

@@ -5,7 +5,7 @@
 #include "base/be.h"
 #include "net/softlink_session.h"
 
-void softlink_session_end(struct session *s)
+void softlink_session_end(struct softlink_session *s)
 {
     fastmac_free(s->out);
     fastmac_free(s->in);
@@ -25,7 +25,7 @@ static struct fastmac *direction(const uint8_t key[MAC_SIZE], const char *who)
 }
 
 /* Keys of a session between a caller's and a called side's HELLO. */
-int softlink_session_derive(struct session *s, enum softlink_role role,
+int softlink_session_derive(struct softlink_session *s, enum softlink_role role,
                             const struct softlink_hello *caller,
                             const struct softlink_hello *called)
 {
@@ -58,7 +58,7 @@ int softlink_session_derive(struct session *s, enum softlink_role role,
     return -1;
 }
 
-int softlink_session_sign(struct session *s, enum softlink_type type,
+int softlink_session_sign(struct softlink_session *s, enum softlink_type type,
                           uint8_t head[SOFTLINK_HEAD], const void *packet,
                           size_t len)
 {
@@ -69,7 +69,7 @@ int softlink_session_sign(struct session *s, enum softlink_type type,
     return fastmac_sign(s->out, head + SOFTLINK_SIGNED, s->sent, parts, 2);
 }
 
-enum softlink_verdict softlink_session_check(struct session *s,
+enum softlink_verdict softlink_session_check(struct softlink_session *s,
                                              const uint8_t *buf, size_t len)
 {
     const struct mac_part parts[] = {

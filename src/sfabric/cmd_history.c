@@ -23,7 +23,7 @@ static const struct span spans[] = {
 };
 
 /* Samples that share a line. */
-struct line {
+struct summed {
     int64_t in, out, errors, known, state;
 };
 
@@ -76,7 +76,7 @@ static bool take(struct lists *l, struct json_object *h)
 }
 
 /* Rates are means of the minutes in which they are known. */
-static void add(struct line *line, const struct lists *l, size_t i)
+static void add(struct summed *line, const struct lists *l, size_t i)
 {
     int64_t known = number(l->known, i);
     int state = state_of(l->state, i);
@@ -120,7 +120,7 @@ static void print(const struct lists *l, const struct span *s,
     for (size_t i = first, k; i < l->n; i = k) {
         char when[32], in[32], out[32], errors[32];
         const char *cells[] = {when, in, out, errors, ""};
-        struct line line = {0};
+        struct summed line = {0};
 
         /* Whole hours, whole days (UTC). */
         for (k = i; k == i || (k < l->n && !begins(l, s, k)); k++)

@@ -18,7 +18,7 @@
 
 #define MINUTE_MS 60000
 
-struct link {
+struct series {
     char name[SF_HISTORY_NAME_MAX];
     struct {
         uint64_t in, out, errors, instance;
@@ -32,7 +32,7 @@ struct link {
 
 struct collector_history {
     struct history *file;
-    struct link *links;
+    struct series *links;
     int64_t minute; /* that is going on */
     bool full_told;
 };
@@ -96,9 +96,9 @@ static void name_of(const struct health_item *i, char *name, size_t size)
         snprintf(name, size, "%s", i->name);
 }
 
-static struct link *link_of(struct collector_history *c, const char *name)
+static struct series *link_of(struct collector_history *c, const char *name)
 {
-    struct link *l;
+    struct series *l;
 
     HASH_FIND_STR(c->links, name, l);
     if (l || !*name || !(l = calloc(1, sizeof(*l))))
@@ -115,7 +115,7 @@ void collector_history_changed(struct collector *n,
 {
     enum health_state worse = item->state > was ? item->state : was;
     char name[SF_HISTORY_NAME_MAX];
-    struct link *l = NULL;
+    struct series *l = NULL;
 
     if (!n->history)
         return;
@@ -146,7 +146,7 @@ static bool count(const struct health_reporter *r, uint8_t rail,
 
 /* What a NIC has counted since its report of a minute ago.  A counter that
  * went back began anew: nothing is known of this minute. */
-static void take_rates(struct link *l, const struct health_reporter *r)
+static void take_rates(struct series *l, const struct health_reporter *r)
 {
     static const char *const in_names[] = {"received_bytes", NULL};
     static const char *const out_names[] = {"sent_bytes", NULL};
@@ -182,7 +182,7 @@ static void take_all_rates(struct collector *n)
         const struct health_item *i =
             r->from == REPORT_HSND ? model_host(n->model, r->node, r->rail)
                                    : NULL;
-        struct link *l = NULL;
+        struct series *l = NULL;
 
         if (i) {
             name_of(i, name, sizeof(name));
@@ -198,7 +198,7 @@ static void put(struct collector *n, const struct health_item *i)
     struct collector_history *c = n->history;
     struct history_sample s;
     char name[SF_HISTORY_NAME_MAX], text[160];
-    struct link *l;
+    struct series *l;
 
     name_of(i, name, sizeof(name));
     l = link_of(c, name);
@@ -222,7 +222,7 @@ static void put(struct collector *n, const struct health_item *i)
 
 static void forget_gone(struct collector_history *c)
 {
-    struct link *l, *next;
+    struct series *l, *next;
 
     HASH_ITER(hh, c->links, l, next)
     {
@@ -303,7 +303,7 @@ void collector_history_tick(struct collector *n, int64_t now)
 
 void collector_history_close(struct collector *n)
 {
-    struct link *l, *next;
+    struct series *l, *next;
 
     if (!n->history)
         return;

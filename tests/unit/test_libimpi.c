@@ -28,7 +28,7 @@ struct fixture {
     char path[96];
     int listener;
     int peer;
-    struct agent agent;
+    struct agent_conn agent;
 };
 
 static void set_up(struct fixture *f)
@@ -163,7 +163,7 @@ static void lost_impid_is_an_error_not_a_wait(void **state)
 {
     struct fixture f;
     struct errbuf err;
-    struct agent a;
+    struct agent_conn a;
 
     set_up(&f);
     shutdown(f.peer, SHUT_WR);

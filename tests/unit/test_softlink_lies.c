@@ -277,7 +277,7 @@ static const struct softlink_hello a_called = {
 static bool believes(const struct softlink_hello *caller,
                      const struct softlink_hello *called)
 {
-    struct session from = {0}, to = {0};
+    struct softlink_session from = {0}, to = {0};
     uint8_t head[SOFTLINK_HEAD];
     bool genuine;
 
@@ -324,7 +324,7 @@ static void key_depends_on_all_of_both_pledges(void **state)
  * one key for both would give its tags away, and echo messages back. */
 static void directions_have_keys_of_their_own(void **state)
 {
-    struct session calls = {0}, answers = {0};
+    struct softlink_session calls = {0}, answers = {0};
     uint8_t there[SOFTLINK_HEAD], back[SOFTLINK_HEAD];
 
     (void)state;
@@ -369,7 +369,7 @@ static void longest_datagram_passes_and_no_longer_one(void **state)
     static uint8_t buf[SOFTLINK_DATAGRAM_MAX + 1];
     struct bed *b = *state;
     struct softlink_hello caller, called;
-    struct session s = {0};
+    struct softlink_session s = {0};
 
     make_hello(b);
     hello_of(b, &caller);
