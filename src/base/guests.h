@@ -41,7 +41,7 @@ struct guest_source {
 /* In the owner's record of a connection. */
 struct guest {
     bool spoke; /* set by the owner: something was read */
-    int fd;     /* the connection, for who is asked about it */
+    int fd;     /* the connection, for the function that is asked */
     /* private */
     bool asked;
     size_t at;

@@ -25,7 +25,7 @@ enum { HEAD_SIZE = 4096, ALIGN = 16, ALIGN_QUICK = 64, RECORD_HEAD = 16 };
 struct ring_shared {
     _Alignas(64) _Atomic uint64_t tail; /* written by the producer */
     _Alignas(64) _Atomic uint64_t head; /* written by the consumer */
-    /* Set by who sleeps, cleared by who wakes it. */
+    /* Set by the sleeper, cleared by the one that wakes it. */
     _Alignas(64) _Atomic uint32_t consumer_sleeps;
     _Alignas(64) _Atomic uint32_t producer_sleeps;
 };

@@ -5,7 +5,7 @@
  * SLURM_FABRIC_RUNDIR name in the environment of the process.  So several
  * nodes, or several clusters, can live on one machine without mount namespaces.
  * What is not an absolute path there is not looked at, nor is anything in a
- * program that has more rights than who started it.
+ * program that has more rights than the user who started it.
  */
 #ifndef SF_BASE_SITEDIR_H
 #define SF_BASE_SITEDIR_H

@@ -62,7 +62,7 @@ static int open_below(int tree, const char *path)
                   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* How the path of a group is written that is none. */
+/* What is written for the path where there is no group. */
 #define DESCENT "descent:%d:%" SCNu64 "%n"
 
 int program_cgroup_descend(struct program_cgroup *g,

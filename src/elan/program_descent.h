@@ -42,7 +42,7 @@ void program_descent_hear(struct program_descent *d);
 int program_descent_pids(struct program_descent *d, pid_t *pids, int max,
                          program_skip_f *skip, void *arg);
 int program_descent_has(struct program_descent *d, pid_t pid);
-/* CPU time of who is below the root, and of all that ended there. */
+/* CPU time of all processes below the root, and of those that ended there. */
 int program_descent_cpu(struct program_descent *d, uint64_t *user_us,
                         uint64_t *system_us);
 

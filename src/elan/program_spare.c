@@ -23,7 +23,7 @@
 #include "elan/program_spare.h"
 
 #define WAITS "spare-" /* KEY-PID of the holder */
-#define TAKEN "taken-" /* PID of who took it */
+#define TAKEN "taken-" /* PID of the taker */
 #define TAKE_MS 10000  /* from taking its name until connecting */
 #define PATH_SIZE 108  /* of a socket */
 #define KEY_SIZE 20

@@ -23,8 +23,8 @@ struct program_kept {
 
 #define PROGRAM_KEPT_NONE ((struct program_kept){-1, -1, -1})
 
-/* In the holder: wait.  Returns the connection to who took us, which is the
- * next lifeline; -1: nobody came in that time, or others wait already. */
+/* In the holder: wait.  Returns the connection to the process that took us,
+ * the next lifeline; -1: nobody came in that time, or others wait already. */
 int program_spare_wait(const char *rundir, int wait_ms,
                        struct program_kept *kept);
 

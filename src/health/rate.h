@@ -21,7 +21,7 @@
 
 struct rate_conf {
     uint32_t limit;   /* errors in RATE_WHOLE; 0: never too high */
-    uint32_t least;   /* errors, fewer are none */
+    uint32_t least;   /* errors; fewer do not count */
     uint32_t traffic; /* that a window needs to say anything */
     int64_t window;   /* length at least, ms */
     uint32_t clean;   /* windows until it is well again */

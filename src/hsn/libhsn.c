@@ -411,7 +411,7 @@ int hsn_send_page(struct hsn *h, const struct hsn_message *m)
     return 0;
 }
 
-/* The data of a message that came in a page; NULL: that is none. */
+/* The data of a message that came in a page; NULL: not a valid page. */
 static const void *hsn_page_arrived(struct hsn *h, uint32_t page,
                                     size_t data_len)
 {

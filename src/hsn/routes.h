@@ -66,7 +66,7 @@ struct hsn_route_bytes {
 
 /* Make a table.  `old` (may be NULL) lends what is known of its peers.  0, or
  * -1 with errno and text: EINVAL a peer twice, an address of more than 48
- * bits, a route byte that is none; E2BIG; ENOMEM.  On failure *r is empty. */
+ * bits, an invalid route byte; E2BIG; ENOMEM.  On failure *r is empty. */
 int hsn_routes_make(struct hsn_routes *r, const struct hsn_peer *peers,
                     size_t n, const struct hsn_routes *old, struct errbuf *err);
 void hsn_routes_free(struct hsn_routes *r);

@@ -62,7 +62,7 @@ enum port_kind { PORT_RAW, PORT_DGRAM, PORT_ELAN };
 struct port_counts {
     uint64_t sent, received;
     uint64_t full;      /* for it, its ring being full */
-    uint64_t malformed; /* from it, records that are none */
+    uint64_t malformed; /* from it, invalid records */
 };
 
 struct hsnd;
@@ -140,7 +140,7 @@ struct answer {
 struct conn {
     struct hsnd *d;
     int fd;
-    uid_t uid; /* of who connected */
+    uid_t uid; /* of the process that connected */
     ev_io io;
     struct hsn_peer *peers; /* loading */
     size_t npeers;

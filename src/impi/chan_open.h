@@ -111,7 +111,7 @@ void impi_chan_open_accept(struct impi_chan_open *o,
                            const uint8_t nonce[IMPI_CHAN_NONCE_SIZE],
                            impi_chan_check_f *check, void *check_arg);
 
-/* In the check: the secret of who calls is another one. */
+/* In the check: the caller has another secret. */
 void impi_chan_open_use(struct impi_chan_open *o,
                         const uint8_t secret[IMPI_CHAN_SECRET_SIZE]);
 

@@ -168,7 +168,7 @@ struct impi_p2p {
     struct impi_p2p_stats stats;
 };
 
-/* Show it to who watches. */
+/* Show it to the watcher. */
 static inline void packet_seen(const struct impi_p2p *p2p, uint32_t peer,
                                bool in, const struct impi_packet *pk)
 {

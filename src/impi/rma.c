@@ -27,7 +27,7 @@ enum message_kind {
     MSG_UNLOCK,     /* id: as of FLUSH; answered by FLUSHED */
     MSG_POST,       /* */
     MSG_COMPLETE,   /* */
-    MSG_TURN,       /* the own lock may have come to who waits for it */
+    MSG_TURN,       /* a waiting process may have got its lock */
     MSG_EXPOSE,     /* */
     MSG_EXPOSED,    /* op: 1 yes, 0 no; id: key, disp: address, count: bytes */
     MSG_KINDS

@@ -34,7 +34,7 @@ struct coll {
     MPI_Datatype type;
     MPI_Op op;
     struct blocks out, in;
-    int32_t tag;               /* for who makes the steps */
+    int32_t tag;               /* for the maker of the steps */
     void *memory[COLL_MEMORY]; /* freed at the end */
     unsigned nmemory;
     /* What IMPI_STEP_LOCAL_OTHER does. */

@@ -56,16 +56,16 @@ unsigned conns_rounds(void);
 /* May a round be left out?  Not always, so that nobody starves. */
 bool conns_skip_round(void);
 
-/* Write a message of at most CONNS_FAST_MAX bytes now.  NONE: not to be had so,
- * and nothing has changed.  PART: *part bytes are written; the caller starts
- * the same send with the engine and calls conns_put_part(). */
+/* Write a message of at most CONNS_FAST_MAX bytes now.  NONE: it cannot be
+ * written so, and nothing has changed.  PART: *part bytes are written; the
+ * caller starts the same send with the engine and calls conns_put_part(). */
 enum conns_put { CONNS_PUT_NONE, CONNS_PUT_PART, CONNS_PUT_ALL };
 enum conns_put conns_put(const struct impi_send *args, size_t *part);
 void conns_put_part(uint32_t peer, size_t part);
 
 /* Receive into want->buf, past all queues, what comes from want->peer next, or
  * (IMPI_ANY_PEER) from anybody.  False: it is not here (when `wait`: for some
- * microseconds), or not to be had so. */
+ * microseconds), or cannot be received so. */
 bool conns_take(const struct impi_recv *want, bool wait,
                 struct impi_status *status);
 

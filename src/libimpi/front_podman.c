@@ -8,7 +8,7 @@
  *
  * CONTAINERS_CONF_OVERRIDE names a file that is read after all others, where
  * podman has that name in it.  An older one (4.3) has CONTAINERS_CONF only,
- * which is read in their place; who has set that himself has his reasons.
+ * which is read in their place; a user who has set that is left alone.
  */
 #define _GNU_SOURCE
 #include "libimpi/front.h"

@@ -29,8 +29,8 @@
 static struct look crowd = {
     .most = LOOK_MOST_NS, .kept = 100000, .least = 10000000};
 
-/* Likewise for who waits for the native library: for as long as others give
- * way, it may take long. */
+/* Likewise for a process that waits for the native library: as long as others
+ * give way, it may take long. */
 static struct look offers = {.most = UINT64_MAX, .least = 10000000};
 
 /* Likewise where each process has a processor. */

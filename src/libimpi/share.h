@@ -30,7 +30,7 @@ struct share *share_create(struct impi_chan_offer *offer);
 /* The maker, when the peer says that it uses it: false when it does not. */
 bool share_confirm(struct share *s);
 
-/* Open what a peer offers.  NULL: it is not to be had from here. */
+/* Open what a peer offers.  NULL: it cannot be opened from here. */
 struct share *share_open(const struct impi_chan_offer *offer);
 
 /* NULL is fine; keeps errno. */

@@ -37,14 +37,14 @@ struct win_layout {
     uint64_t bytes;
 };
 
-/* An area of our own; *memory (or NULL): where its memory begins.  False: none
- * is to be had. */
+/* An area of our own; *memory (or NULL): where its memory begins.  False: it
+ * cannot be made. */
 bool win_share_make(struct share_area *a, const struct win_layout *l,
                     void **memory);
 /* That of another one that said so. */
 bool win_share_open(struct share_area *a, const struct win_layout *l,
                     const int said[WIN_SAY_AREA], void **memory);
-/* For the others; of an area that is none, too. */
+/* For the others; also if there is no area. */
 void win_share_say(const struct share_area *a, const void *base,
                    int said[WIN_SAY_AREA]);
 

@@ -18,7 +18,7 @@
 
 /* A lock of memory that is mapped here is given back within some instructions,
  * or not soon.  Looks at it before others are served meanwhile; and rounds of
- * service between looks for who has it and is gone. */
+ * service between checks whether its holder has died. */
 #define LOCK_SPINS 1000
 #define WATCH_EVERY 4096
 /* Flushes that have nothing to wait for, one after the other: who looks for a

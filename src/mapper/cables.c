@@ -11,7 +11,7 @@
 
 #define LOOKS 512 /* remembered: all that can be under way */
 #define MILLION 1000000u
-#define LEAST 8           /* frames, fewer are none */
+#define LEAST 8           /* frames; fewer do not count */
 #define SURE 25           /* (5 sigma) squared */
 #define CLEAN 2048        /* frames that say that it is well again */
 #define OLD (1u << 16)    /* frames after which half is forgotten */

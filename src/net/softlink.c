@@ -241,7 +241,7 @@ static enum softlink_event on_refused(const void *buf, size_t len,
 
 /* ---- tagged messages ---- */
 
-/* Is this new and made by who has the key? */
+/* Is this new, and made by somebody who has the key? */
 static bool is_genuine(struct softlink *link, struct softlink_session *s,
                        const uint8_t *buf, size_t len)
 {

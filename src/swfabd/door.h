@@ -42,7 +42,7 @@ void door_close(struct door *door);
 bool door_admits_local(struct door *door, uint64_t now);
 bool door_admits(struct door *door, uint64_t who, uint64_t now);
 
-/* A link came up with who sends from there, or the site's files name it. */
+/* A link came up with the sender there, or the site's files name it. */
 void door_prove(struct door *door, uint64_t who);
 
 #endif

@@ -159,7 +159,7 @@ static void on_table(struct ev_loop *loop, ev_timer *w, int events)
     collector_peers_table(w->data);
 }
 
-/* Lists of thousands of nodes, for who asked, leave much memory free. */
+/* Answers with lists of thousands of nodes leave much memory free. */
 static void on_state(struct ev_loop *loop, ev_timer *w, int events)
 {
     collector_state_save(w->data);

@@ -598,7 +598,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
         conn_free(c);
 }
 
-/* Whose it is; 0: of who needs no limit. */
+/* Whose it is; 0: a source without a limit. */
 static uint64_t source_of(const struct collector *n, int fd)
 {
     struct sockaddr_storage sa = {0};

@@ -771,7 +771,7 @@ static void forget(struct history *h)
     h->ncolumns = h->ngroups = 0;
 }
 
-/* What is of no use is kept for who wants to look, and told of. */
+/* An unusable file is kept for inspection, and reported. */
 static void put_aside(struct history *h, const char *path, const char *why)
 {
     char bad[SF_HISTORY_PATH_MAX + 8], text[2 * SF_HISTORY_PATH_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which nodes Slurm's running jobs have, for who searches for a job on the
+ * Which nodes Slurm's running jobs have, so that a job can be found on the
  * page: numbers and nodes, nothing else of a job.  The updater tells them by
  * records (record.h), of which each is checked and no more is kept than
  * SF_SWITCHMGR_JOBS_MAX jobs of SF_JOB_NODES_MAX bytes.

@@ -689,7 +689,8 @@ bool upd_send(const struct updater *u, const void *rec, size_t len)
 
 /* Tell the collector what it does not know; what it does not take now is told
  * the next time.  It hears reports when it has the first status, so that comes
- * after all nodes: who reports before his address is known would be refused. */
+ * after all nodes: a reporter whose address is not known yet would be refused.
+ */
 static void tell(struct updater *u)
 {
     struct upd_node *n, *next;

@@ -65,7 +65,7 @@ int node_program_end(struct node_program *p, struct program_stats *stats,
 
 int node_program_suspend(struct node_program *p, bool stop, struct errbuf *err);
 
-/* Have the step's agent ended by who keeps it at the other end of fd (mpi/impi:
+/* Have the step's agent ended by its keeper at the other end of fd (mpi/impi:
  * a byte there, one back when it is gone, '0' if it went by itself).
  * Returns 0, or -1 (ETIME) when it had to be killed or no answer came. */
 int node_stop_agent(int fd, int wait_ms);
