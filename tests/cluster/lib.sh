@@ -69,6 +69,15 @@ slurm_since() {
     printf '%s\n%s\n' "$1" "${version##* }" | sort -CV
 }
 
+# programs_remembered: how many of a program that lives slurmctld knows when it
+# starts; 24.11.0 to 24.11.4 forget what steps were given, and say so.
+programs_remembered() {
+    case $(sinfo -V) in
+    "slurm 24.11."[0-4]) echo 0 ;;
+    *) echo 1 ;;
+    esac
+}
+
 need_cluster() {
     local why
     why=$("$MINISLURM" why-not)

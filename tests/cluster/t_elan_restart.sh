@@ -5,12 +5,7 @@
 need_stage slurm/switch_elan.so
 SHOW=$SF_TOP_BUILDDIR/tests/cluster/elan_show
 cluster_up --nodes 2 --switch elan
-
-# slurmctld 24.11.0 to 24.11.4 forgets what steps were given, and says so.
-remembered=1
-case $(srun --version) in
-"slurm 24.11."[0-4]) remembered=0 ;;
-esac
+remembered=$(programs_remembered)
 
 number() {
     grep -oE ' prg=[0-9]+' <<<"$1" | head -1 | tr -dc 0-9
