@@ -82,18 +82,19 @@ DEBIAN_MIRROR=http://nothere.invalid/debian
 export DEBIAN_MIRROR
 sed -i "s|^packages_mirror() {|&\n    echo $DEBIAN_MIRROR; return|" \
     "$tmp/src/tools/packages.sh"
-ci check chroot container trixie clang &&
-    sum_is '5 passed, 0 failed, 4 skipped' &&
+ci check chroot container trixie clang smoke sid &&
+    sum_is '5 passed, 0 failed, 5 skipped' &&
     [ "$(grep -cE '^ci: [a-z]+ +skipped .*(does not answer|not root)' \
-        "$tmp/said")" = 4 ]
+        "$tmp/said")" = 6 ]
 report $? "without packages and network stages are skipped by name" "$tmp/said"
 
 # They are there, but the mirror is not.
 program "$tmp/bin/dpkg-query" "echo ii"
 program "$tmp/src/configure" 'touch config.status' 'echo "all check:; @:" >Makefile'
-ci check chroot container trixie && sum_is '5 passed, 0 failed, 3 skipped' &&
+ci check chroot container trixie smoke sid &&
+    sum_is '5 passed, 0 failed, 4 skipped' &&
     [ "$(grep -cE '^ci: [a-z]+ +skipped .*(does not answer|must run as root|CAP_SYS_ADMIN|MB are free)' \
-        "$tmp/said")" = 3 ]
+        "$tmp/said")" = 5 ]
 report $? "so are root directories that cannot be made" "$tmp/said"
 
 # Each has a root directory of its kind: guide, of no kind of its own, Debian 12.
@@ -105,6 +106,61 @@ grep -qE 'stage chroot: skipped: (of fresh: --like chroot --why-not|.*MB are fre
         "$tmp/said" &&
     grep -qE 'stage guide: skipped: (of fresh: --why-not|.*MB are free)' "$tmp/said"
 report $? "a stage asks for a root directory that there is" "$tmp/said"
+
+# A root directory where each step does what a case of the test says.
+step() { # STEP LINE..: of tests/cluster/smoke; install is in `sh -c`
+    printf '%s\n' "*'smoke $1'*)" "${@:2}" ';;' >"$tmp/step.$1"
+}
+roots() { # [SUITE]: the step is so in that release only
+    program "$tmp/src/tests/cluster/fresh" 'case "$*" in' \
+        '*--why-not*) ;;' \
+        "$(sed "s/^\*'smoke/*'${1:+--suite $1 }'&/" "$tmp"/step.* 2>/dev/null)" \
+        "*'smoke test'*) echo '3 passed, 0 failed, 0 skipped' ;;" 'esac'
+}
+sed -i -E 's/^(smoke|sid) ([0-9]+) [0-9]+$/\1 \2 0/; s/-lt \$\(\(limit - 240\)\)/-lt 1000/;
+    s/^need_space\(\) \{/& return;/' "$tmp/src/tools/ci"
+roots
+ci && sum_is '8 passed, 0 failed, 0 skipped' &&
+    grep -q '^ci: smoke  *passed .* 3 passed, 0 failed, 0 skipped$' "$tmp/said" &&
+    grep -q '^ci: sid  *passed .* 3 passed, .*(not counted)$' "$tmp/said"
+report $? "without a name there are check, smoke and sid" "$tmp/said"
+
+step test "echo 'FAIL: tests/x 1 - y'" "echo '2 passed, 1 failed, 0 skipped'" 'exit 1'
+roots sid
+ci && sum_is '8 passed, 0 failed, 0 skipped' &&
+    grep -q '^FAIL: tests/x' "$tmp/said" &&
+    grep -q '^ci: sid  *failed .* 2 passed, 1 failed, .*(not counted)$' "$tmp/said"
+report $? "what fails on sid is shown and fails nothing" "$tmp/said"
+roots
+! ci && sum_is '7 passed, 1 failed, 0 skipped' &&
+    grep -q '^ci: smoke  *failed ' "$tmp/said"
+report $? "what fails on the other release does" "$tmp/said"
+rm "$tmp/step.test"
+
+step build 'echo "x.c:1: error: bad"; exit 1'
+roots
+! ci check smoke && sum_is '5 passed, 1 failed, 0 skipped' &&
+    grep -q 'x.c:1: error: bad' "$tmp/said"
+report $? "so does what does not build there" "$tmp/said"
+step build 'sleep 300 & echo $! >'"$tmp/slow; wait"
+roots
+ci --seconds 6 check smoke && sum_is '5 passed, 0 failed, 1 skipped' &&
+    grep -Eq 'skipped: (installing packages|building): ended after [0-9]* s$' "$tmp/said" &&
+    ended "$(cat "$tmp/slow")"
+report $? "a machine too slow to build there is a reason to skip" "$tmp/said"
+rm "$tmp/step.build"
+step install 'echo "E: 503 Service Unavailable"; exit 100'
+roots
+ci check smoke && sum_is '5 passed, 0 failed, 1 skipped' &&
+    grep -q 'skipped: packages cannot be installed: E: 503' "$tmp/said"
+report $? "so are packages that cannot be installed" "$tmp/said"
+rm "$tmp/step.install"
+# A test of ours that stands still is none.
+step test 'sleep 300 & echo $! >'"$tmp/slow; wait"
+roots
+! ci --seconds 15 check smoke && sum_is '5 passed, 1 failed, 0 skipped' &&
+    ended "$(cat "$tmp/slow")"
+report $? "a test that stands still there is a failure" "$tmp/said"
 
 program "$tmp/src/quickstart" "echo '0 passed, 0 failed, 3 skipped'"
 ! ci check clang && sum_is '1 passed, 1 failed, 3 skipped'

@@ -49,3 +49,17 @@ words_of() {
     printf 'include Makefile\nsf-words:\n\t@echo WORDS: $(%s)\n' "$2" |
         make -s -C "$1" -f - sf-words 2>/dev/null | sed -n 's/^WORDS: //p'
 }
+
+# logs_of TEST..: what make calls the result of a test.
+logs_of() {
+    printf '%s\n' "$@" | sed -E 's/\.(sh|t)$//; s/$/.log/'
+}
+
+# count_results BUILD: PASSED FAILED SKIPPED, of every test that left a result.
+count_results() {
+    find "$1/tests" -name '*.trs' -exec cat {} + 2>/dev/null | awk '
+        /^:test-result: (PASS|XFAIL)/ { p++ }
+        /^:test-result: (FAIL|XPASS|ERROR)/ { f++ }
+        /^:test-result: SKIP/ { s++ }
+        END { print p + 0, f + 0, s + 0 }'
+}

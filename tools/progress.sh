@@ -47,3 +47,28 @@ installed() {
             echo "$((n += 1)) $name"
     done
 }
+
+# show_progress TOTAL: a line for each test program when its first case is
+# done, failures at once and with their reasons.
+# Uses: top (the source directory), build.
+show_progress() {
+    local kind name rest n=0
+    local -A seen
+    while read -r kind name rest; do
+        case $kind in
+        PASS: | FAIL: | XPASS: | XFAIL: | SKIP: | ERROR:) ;;
+        *) continue ;;
+        esac
+        name=${name%.log}
+        [ -n "${seen[$name]-}" ] || echo "  [$((n += 1))/$1] $name"
+        seen[$name]=1
+        case $kind in
+        FAIL: | XPASS:) echo "  ${kind%:} $name $rest" ;;
+        ERROR:)
+            echo "  ${kind%:} $name $rest"
+            name=${name%.sh}
+            "$top/tools/reasons" "$build/${name%.t}.log" | sed 's/^/    /'
+            ;;
+        esac
+    done
+}
