@@ -77,6 +77,7 @@ static void mapperd_pid_remove(struct mapperd *d)
 #define LINK_LOOK_SECONDS 0.05
 /* Packets taken before timers get their turn. */
 #define BATCH 256
+#define BATCHES 16 /* as many packets as there can be probes in the air */
 
 /* The timer stands at the engine's next deadline. */
 static void set_timer(struct mapperd *d)
@@ -90,14 +91,6 @@ static void set_timer(struct mapperd *d)
     ev_now_update(d->loop);
     d->timer.repeat = t > now ? (double)(t - now) / 1e9 : 1e-6;
     ev_timer_again(d->loop, &d->timer);
-}
-
-static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
-{
-    struct mapperd *d = t->data;
-
-    d->engine->tick(d, clock_ns());
-    set_timer(d);
 }
 
 /* ---- hsnd ---------------------------------------------------------------- */
@@ -248,21 +241,40 @@ static void take(struct mapperd *d, const struct hsn_raw *p)
     d->engine->input(d, clock_ns(), body, NET_TYPE_SIZE + p->len);
 }
 
-static void on_raw(struct ev_loop *loop, ev_io *io, int events)
+/* False: that is all there was. */
+static bool take_some(struct mapperd *d)
 {
-    struct mapperd *d = io->data;
     struct hsn_raw packet;
     int n = 0;
 
     while (d->raw && hsn_raw_recv(d->raw, &packet) == 0) {
         take(d, &packet);
-        if (++n == BATCH) {
-            ev_feed_fd_event(loop, io->fd, EV_READ);
-            break;
-        }
+        if (++n == BATCH)
+            return true;
     }
-    if (d->raw && n < BATCH && errno != EAGAIN)
+    if (d->raw && errno != EAGAIN)
         lost_hsnd(d);
+    return false;
+}
+
+static void on_raw(struct ev_loop *loop, ev_io *io, int events)
+{
+    struct mapperd *d = io->data;
+
+    if (take_some(d))
+        ev_feed_fd_event(loop, io->fd, EV_READ);
+    set_timer(d);
+}
+
+/* An answer that is there is in time, however late we are: where others use the
+ * processors it may have been there for long when we run again. */
+static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
+{
+    struct mapperd *d = t->data;
+
+    for (int i = 0; i < BATCHES && take_some(d); i++)
+        ;
+    d->engine->tick(d, clock_ns());
     set_timer(d);
 }
 
