@@ -746,6 +746,8 @@ static void own_host(const struct gm2 *m, struct probe_host *host)
 
 static void gm2_search_stop(struct gm2 *m)
 {
+    if (m->x || m->v)
+        m->searched = m->now;
     explore_free(m->x);
     verify_free(m->v);
     net_free(m->reduced);
@@ -757,6 +759,9 @@ static void gm2_search_stop(struct gm2 *m)
 
 static void new_session(struct gm2 *m)
 {
+    if (m->x || m->v)
+        m->searched = m->now;
+    m->former = m->session;
     m->session = (uint32_t)net_rng_next(&m->rng);
     memset(m->flight, 0, GM2_FLIGHT * sizeof(*m->flight));
 }
@@ -867,6 +872,16 @@ static void send_probe(struct gm2 *m, const struct probe *probe)
 
 /* ---- in ------------------------------------------------------------------ */
 
+/* An answer to a search that has ended. */
+static void came_too_late(struct gm2 *m, const struct gm2_message *msg)
+{
+    bool running = m->x || m->v;
+
+    if (msg->session == (running ? m->former : m->session))
+        prober_pace_late(&m->pace, m->now, m->now - m->searched,
+                         m->config.limits.loop_wait);
+}
+
 static void answer(struct gm2 *m, const struct probe_answer *a)
 {
     if (m->x)
@@ -886,6 +901,7 @@ void gm2_search_back(struct gm2 *m, const struct gm2_message *msg,
     }
     if ((!m->x && !m->v) || msg->session != m->session) {
         m->counters.dropped_late++;
+        came_too_late(m, msg);
         gm2_look_out_answered(m, msg);
         return;
     }
@@ -901,8 +917,10 @@ bool gm2_search_own(struct gm2 *m, const struct gm2_message *msg)
 {
     struct probe_answer a = {.tag = msg->tag, .outcome = PROBE_HOST};
 
-    if (msg->session != m->session)
+    if (msg->session != m->session) {
+        came_too_late(m, msg);
         return false;
+    }
     own_host(m, &a.host);
     answer(m, &a);
     return true;
@@ -924,8 +942,10 @@ bool gm2_search_reply(struct gm2 *m, const struct gm2_message *msg)
     const struct gm2_flight *flight = flight_of(m, msg->tag);
     bool mapping = m->state == GM2_STATE_MAPPING;
 
-    if ((!m->x && !m->v) || msg->session != m->session)
+    if ((!m->x && !m->v) || msg->session != m->session) {
+        came_too_late(m, msg);
         return false;
+    }
     a.host.address = msg->sender;
     a.host.level = msg->level;
     a.host.type = msg->host_type;
@@ -1121,6 +1141,7 @@ struct gm2 *gm2_new(const struct gm2_config *config, const struct gm2_ops *ops,
         return NULL;
     }
     m->config = *config;
+    m->config.limits.pace = &m->pace;
     if (m->config.limits.window_max > GM2_FLIGHT)
         m->config.limits.window_max = GM2_FLIGHT;
     m->ops = *ops;

@@ -126,6 +126,9 @@ struct gm2 {
     bool doubtful;            /* the map may not last, for probes are lost */
     uint8_t twins;            /* searches in a row that met our id elsewhere */
     uint32_t session;         /* of x or v */
+    uint32_t former;          /* that of the search before */
+    uint64_t searched;        /* when that, or the last one, ended */
+    struct prober_pace pace;
     struct gm2_flight *flight;
     enum gm2_phase phase;
     uint32_t round;

@@ -99,6 +99,18 @@ struct probe_answer {
     };
 };
 
+/* How late answers have proved to come: an answer that came when nobody waited
+ * any more makes all later searches wait longer, until for a long time none has
+ * taken nearly as long.  Zeroed at first. */
+struct prober_pace {
+    double times;     /* the caps of the limits; 0: once */
+    uint64_t longest; /* trip since then, ns */
+    uint64_t since;
+};
+/* An answer took that long at least; loop_wait: of the limits. */
+void prober_pace_late(struct prober_pace *pace, uint64_t now, uint64_t trip,
+                      uint64_t loop_wait);
+
 /* What a fabric and its driver bear; how long to wait. */
 struct prober_limits {
     uint8_t max_route; /* bytes before a packet, there and back */
@@ -113,7 +125,8 @@ struct prober_limits {
     bool fixed_timers;   /* else waits are learnt, these are their caps */
     uint64_t scout_wait; /* ns */
     uint64_t loop_wait;
-    uint64_t min_wait; /* learnt waits are never shorter */
+    uint64_t min_wait;        /* learnt waits are never shorter */
+    struct prober_pace *pace; /* of all searches; NULL: the caps are fixed */
 };
 
 /* 10 ms and 5 ms, 3 tries, learnt; 64 in flight, 4096 at most; 32 ports;

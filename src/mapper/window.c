@@ -81,16 +81,69 @@ bool window_open(const struct window *w)
             w->nflights < w->limits.window_max);
 }
 
+/* ---- waits --------------------------------------------------------------- */
+
+#define PACE_MAX 64.0
+#define CALM UINT64_C(60000000000) /* until waits are halved */
+#define SUPPOSED 4                 /* times what was measured */
+
+void prober_pace_late(struct prober_pace *p, uint64_t now, uint64_t trip,
+                      uint64_t loop_wait)
+{
+    double times = 2 * (double)trip / (double)loop_wait;
+
+    if (times > PACE_MAX)
+        times = PACE_MAX;
+    if (times < 1 || times < p->times)
+        return;
+    *p = (struct prober_pace){.times = times, .since = now};
+}
+
+/* An answer came in time. */
+static void pace_kept(struct prober_pace *p, uint64_t now, uint64_t trip,
+                      uint64_t loop_wait)
+{
+    if (trip > p->longest)
+        p->longest = trip;
+    if (now - p->since < CALM)
+        return;
+    if (4 * (double)p->longest < (double)loop_wait * p->times)
+        p->times /= 2;
+    p->longest = 0;
+    p->since = now;
+}
+
+/* The cap, as answers that came late have lengthened it. */
+static uint64_t longest(const struct window *w, uint64_t cap)
+{
+    const struct prober_pace *p = w->limits.pace;
+
+    return p && p->times > 1 ? (uint64_t)((double)cap * p->times) : cap;
+}
+
+/* Beyond the cap it is some round trips long at the most, however little is
+ * answered: it would cost too much where nothing is. */
 uint64_t window_wait(const struct window *w, enum probe_kind kind)
 {
     uint64_t cap =
         kind == PROBE_SCOUT ? w->limits.scout_wait : w->limits.loop_wait;
+    uint64_t most = longest(w, cap);
     unsigned silent = w->silence / (SILENCE + 2 * (unsigned)w->size);
-    double wait = (w->mean + 4 * w->deviation) * w->patience *
+    double learnt = w->mean + 4 * w->deviation;
+    double wait = learnt * w->patience *
                   (double)(1 << (silent < SILENT_MAX ? silent : SILENT_MAX));
+    double supposed;
 
-    if (w->limits.fixed_timers || w->mean == 0 || wait > (double)cap)
+    if (w->limits.fixed_timers)
         return cap;
+    if (w->mean == 0)
+        return most;
+    supposed =
+        SUPPOSED * learnt > (double)cap ? SUPPOSED * learnt : (double)cap;
+    if (wait > supposed)
+        wait = supposed;
+    if (wait > (double)most)
+        return most;
     if (wait < (double)w->limits.min_wait)
         return w->limits.min_wait < cap ? w->limits.min_wait : cap;
     return (uint64_t)wait;
@@ -125,6 +178,7 @@ void window_send(struct window *w, uint64_t now, struct probe *probe,
     f->probe = *probe;
     f->owner = owner;
     f->sends = 0;
+    f->before = f->sent;
     f->flying = true;
     w->inflight++;
     if (probe->nroute > w->longest)
@@ -188,8 +242,10 @@ static void learn(struct window *w, double trip)
 
 /* We did not wait long enough.  When something on the way stands still for a
  * moment all answers come late together: that is one piece of news. */
-static void came_late(struct window *w, uint64_t now)
+static void came_late(struct window *w, uint64_t now, uint64_t trip)
 {
+    if (w->limits.pace)
+        prober_pace_late(w->limits.pace, now, trip, w->limits.loop_wait);
     if (w->late_at != 0 && now - w->late_at < w->limits.scout_wait)
         return;
     w->late_at = now;
@@ -225,9 +281,13 @@ bool window_answer(struct window *w, uint64_t now, uint64_t tag,
     f = &w->flights[i];
     w->silence = w->asked = 0;
     if (!f->flying || f->phase != (uint32_t)(tag >> 32)) {
-        came_late(w, now);
+        came_late(
+            w, now,
+            now - (f->phase == (uint32_t)(tag >> 32) ? f->sent : f->before));
         return false;
     }
+    if (w->limits.pace)
+        pace_kept(w->limits.pace, now, now - f->sent, w->limits.loop_wait);
     if (f->sends == 1)
         learn(w, (double)(now - f->sent));
     widen(w, w->limits.window_max);

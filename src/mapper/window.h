@@ -19,7 +19,8 @@
 struct flight {
     struct probe probe;
     uint64_t sent, deadline;
-    uint32_t owner; /* the engine's own number */
+    uint64_t before; /* when the one before it, in its place, was sent */
+    uint32_t owner;  /* the engine's own number */
     uint32_t phase;
     uint32_t next, prev; /* in its list */
     uint8_t list;

@@ -59,6 +59,36 @@ static void edges_are_the_documents(void **state)
         GM2_STATE_MAPPING);
 }
 
+/* ---- a slow machine --------------------------------------------------------
+ */
+
+/* A packet of this fabric takes more than 300 ns to each crossbar. */
+static void hardly_wait(struct gm2_config *c, uint32_t node, void *arg)
+{
+    (void)node;
+    (void)arg;
+    c->limits.loop_wait = 100;
+    c->limits.scout_wait = 200;
+    c->limits.min_wait = 50;
+}
+
+/* Every answer comes late at first: where daemons seldom run, this is what
+ * SwitchTimeout=5 is to them. */
+static void a_fabric_slower_than_any_wait_is_mapped_and_stays(void **state)
+{
+    struct world *w = world_new("line:2:2", 1);
+    uint64_t maps;
+
+    world_gm2_all(w, hardly_wait, NULL);
+    assert_true(world_until(w, 30 * SECOND, world_gm2_settled));
+    world_run(w, world_now(w) + 10 * SECOND);
+    maps = status(w, host(w, 3)).counters.maps;
+    world_run(w, world_now(w) + 300 * SECOND);
+    assert_true(world_gm2_settled(w));
+    assert_int_equal(status(w, host(w, 3)).counters.maps, maps);
+    world_free(w);
+}
+
 /* ---- strangers ----------------------------------------------------------- */
 
 static void gm1_mappers_are_not_there(void **state)
@@ -150,6 +180,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(nothing_leads_out_of_the_end),
     cmocka_unit_test(level_0_never_gets_to_mapping),
     cmocka_unit_test(edges_are_the_documents),
+    cmocka_unit_test(a_fabric_slower_than_any_wait_is_mapped_and_stays),
     cmocka_unit_test(gm1_mappers_are_not_there),
     cmocka_unit_test(any_bytes_do_no_harm),
     cmocka_unit_test(a_cable_of_a_ring_put_back_is_mapped_again),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * How many probes are in the air, when answers come late and where nothing
- * answers.
+ * answers; and how long they are waited for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +19,7 @@ struct fixture {
     struct window w;
     uint64_t now;
     uint64_t tags[FIRST];
+    struct prober_pace pace;
 };
 
 static int setup(void **state)
@@ -128,6 +129,109 @@ static void silence_everywhere_does_not_open_it(void **state)
     assert_true(f->w.size == size);
 }
 
+/* ---- waits --------------------------------------------------------------- */
+
+/* The next search of a fabric whose searches share what they know of it. */
+static void search_anew(struct fixture *f)
+{
+    struct prober_limits limits = PROBER_LIMITS_DEFAULT;
+
+    limits.pace = &f->pace;
+    window_clear(&f->w);
+    assert_true(window_init(&f->w, &limits));
+}
+
+static uint64_t send_one(struct fixture *f)
+{
+    struct probe probe = {.kind = PROBE_LOOP, .nroute = 1};
+
+    window_send(&f->w, f->now, &probe, 1);
+    return probe.tag;
+}
+
+/* Nobody waits for it any more when its answer comes. */
+static void late(struct fixture *f, uint64_t trip)
+{
+    uint64_t sent = f->now, tag = send_one(f);
+    uint32_t owner;
+
+    expire_all(f);
+    f->now = sent + trip;
+    assert_false(window_answer(&f->w, f->now, tag, &owner));
+}
+
+static void prompt(struct fixture *f, uint64_t trip)
+{
+    uint64_t tag = send_one(f);
+    uint32_t owner;
+
+    f->now += trip;
+    assert_true(window_answer(&f->w, f->now, tag, &owner));
+}
+
+static void late_answers_lengthen_waits_of_all_searches(void **state)
+{
+    struct fixture *f = *state;
+
+    search_anew(f);
+    assert_int_equal(window_wait(&f->w, PROBE_LOOP), 5 * MS);
+    late(f, 40 * MS);
+    assert_int_equal(window_wait(&f->w, PROBE_LOOP), 80 * MS);
+    assert_int_equal(window_wait(&f->w, PROBE_SCOUT), 160 * MS);
+    search_anew(f);
+    prompt(f, 40 * MS);
+    search_anew(f);
+    assert_int_equal(window_wait(&f->w, PROBE_LOOP), 80 * MS);
+    late(f, 3600 * 1000 * MS); /* the machine slept */
+    search_anew(f);
+    assert_int_equal(window_wait(&f->w, PROBE_LOOP), 64 * 5 * MS);
+}
+
+/* Its place had another probe by then. */
+static void a_late_answer_is_known_after_its_place_was_used(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t tag, sent = f->now;
+    uint32_t owner;
+
+    search_anew(f);
+    tag = send_one(f);
+    expire_all(f);
+    send_one(f);
+    f->now = sent + 20 * MS;
+    assert_false(window_answer(&f->w, f->now, tag, &owner));
+    search_anew(f);
+    assert_int_equal(window_wait(&f->w, PROBE_LOOP), 40 * MS);
+}
+
+static void waits_shorten_when_answers_are_prompt_for_long(void **state)
+{
+    struct fixture *f = *state;
+
+    search_anew(f);
+    late(f, 40 * MS);
+    for (int i = 0; i < 600; i++) {
+        prompt(f, 30 * MS); /* of no use to halve them */
+        f->now += 1000 * MS;
+    }
+    search_anew(f);
+    assert_int_equal(window_wait(&f->w, PROBE_LOOP), 80 * MS);
+    for (int i = 0; i < 600; i++) {
+        prompt(f, MS);
+        f->now += 1000 * MS;
+    }
+    search_anew(f);
+    assert_int_equal(window_wait(&f->w, PROBE_LOOP), 5 * MS);
+}
+
+static void nobody_waits_longer_than_the_caps_alone(void **state)
+{
+    struct fixture *f = *state;
+
+    late(f, 40 * MS);
+    assert_int_equal(window_wait(&f->w, PROBE_LOOP), 5 * MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +239,10 @@ int main(void)
         CASE(answers_that_come_late_together_close_it_once),
         CASE(after_stalls_exploring_took_minutes),
         CASE(silence_everywhere_does_not_open_it),
+        CASE(late_answers_lengthen_waits_of_all_searches),
+        CASE(a_late_answer_is_known_after_its_place_was_used),
+        CASE(waits_shorten_when_answers_are_prompt_for_long),
+        CASE(nobody_waits_longer_than_the_caps_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
