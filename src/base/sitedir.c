@@ -42,13 +42,29 @@ static const char *first_of(struct sitedir *room, const char *list)
     return room->path;
 }
 
+/* The first one below a directory, or else of all: systemd sorts them, so that
+ * the order in the unit says nothing. */
+static const char *first_below(struct sitedir *room, const char *list,
+                               const char *above)
+{
+    size_t len = strlen(above);
+
+    for (const char *at = list; at && *at; at += strcspn(at, ":")) {
+        at += *at == ':';
+        if (strncmp(at, above, len) == 0 && at[len] == '/')
+            return first_of(room, at);
+    }
+    return first_of(room, list);
+}
+
 const char *sitedir_own_run(struct sitedir *p, const char *name)
 {
     const char *dir = secure_getenv("SLURM_FABRIC_RUNDIR");
     struct sitedir own;
 
     if (!dir || dir[0] != '/')
-        dir = first_of(&own, secure_getenv("RUNTIME_DIRECTORY"));
+        dir = first_below(&own, secure_getenv("RUNTIME_DIRECTORY"),
+                          SF_RUNSTATEDIR);
     return put(p, dir, SF_RUNSTATEDIR, name);
 }
 

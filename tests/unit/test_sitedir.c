@@ -76,6 +76,10 @@ static void what_a_service_makes_is_in_its_own_directories(void **state)
     assert_string_equal(SITEDIR_OWN_RUN("a"), "/run/x/y/a");
     assert_string_equal(SITEDIR_RUN("a"), SF_RUNSTATEDIR "/a");
     assert_string_equal(SITEDIR_OWN_STATE(""), "/lib/x");
+    /* systemd has sorted them */
+    setenv("RUNTIME_DIRECTORY", "/a:" SF_RUNSTATEDIR "x/y:" SF_RUNSTATEDIR "/z",
+           1);
+    assert_string_equal(SITEDIR_OWN_RUN("a"), SF_RUNSTATEDIR "/z/a");
     setenv("SLURM_FABRIC_RUNDIR", "/r", 1);
     assert_string_equal(SITEDIR_OWN_RUN("a"), "/r/a");
     setenv("STATE_DIRECTORY", "lib", 1);
