@@ -43,6 +43,7 @@ struct history {
     int64_t hours_done;       /* the last hour that was made */
     int64_t names_saved;      /* in this minute */
     int64_t opened;
+    int64_t none_at; /* the last minute when no column could be had again */
     bool names_changed;
     bool damage_told;
     size_t turns; /* that have not ended */
@@ -300,7 +301,8 @@ static struct column *grow(struct history *h)
  * is shows only when all that are there had time to be seen. */
 static struct column *reuse(struct history *h, int64_t now)
 {
-    size_t n = now - h->opened < SETTLED ? 0 : h->ncolumns;
+    bool none = now - h->opened < SETTLED || h->none_at == now;
+    size_t n = none ? 0 : h->ncolumns;
     struct column *oldest = NULL;
 
     for (size_t i = 0; i < n; i++) {
@@ -310,10 +312,12 @@ static struct column *reuse(struct history *h, int64_t now)
             (!oldest || c->is.seen < oldest->is.seen))
             oldest = c;
     }
-    if (oldest)
+    if (oldest) {
         HASH_DEL(h->by_name, oldest);
-    else
+    } else {
+        h->none_at = now; /* they only grow younger within a minute */
         errno = ENOSPC;
+    }
     return oldest;
 }
 

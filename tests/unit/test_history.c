@@ -451,6 +451,28 @@ static void a_link_that_is_gone_gives_way_and_leaves_nothing(void **state)
     history_close(h);
 }
 
+/* Of a fabric of 65 536 hosts most links have no column; to look through all
+ * columns for each of them took longer than the minute. */
+static void links_without_a_column_are_many(void **state)
+{
+    const int columns = 16384, links = 256 * 1024;
+    struct bed *b = *state;
+    struct history_sample s = {.state = 1};
+    struct history *h;
+    char name[16];
+
+    b->max = (size_t)columns;
+    h = opened(b, T0);
+    for (int at = 0; at < 60; at += 15) {
+        for (int i = 0; i < links; i++) {
+            snprintf(name, sizeof(name), "n%d", i);
+            assert_int_equal(history_set(h, name, T0 + at, &s),
+                             i < columns ? 0 : -1);
+        }
+    }
+    history_close(h);
+}
+
 static void names_that_are_none_are_refused(void **state)
 {
     struct bed *b = *state;
@@ -486,6 +508,7 @@ int main(void)
         TEST(what_is_no_ring_is_put_aside),
         TEST(the_size_is_what_is_said),
         TEST(a_link_that_is_gone_gives_way_and_leaves_nothing),
+        TEST(links_without_a_column_are_many),
         TEST(names_that_are_none_are_refused),
     };
 
