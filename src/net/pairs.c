@@ -10,6 +10,9 @@
 /* Turns looked at in all: a second or so.  More than that, and only a sample
  * of the leaves is laid beforehand. */
 #define PAIRS_WORK 60000000
+/* Of a look at a turn that nobody asked for, which is much less work: all of
+ * them with 2 048 hosts, some seconds. */
+#define PAIRS_REST (32ull * PAIRS_WORK)
 #define PAIRS_BYTES (128u << 20)
 #define PASSES 8
 #define TRIES 24 /* sets of turns */
@@ -646,7 +649,7 @@ static bool lay_all(struct net_pairs *p, struct net_routes *r,
     bool ok = leaf && choose_turns(p, leaf, searches ? searches : 1, sample);
 
     if (ok) {
-        net_turns_allow_rest(p->t, PAIRS_WORK);
+        net_turns_allow_rest(p->t, PAIRS_REST);
         for (uint32_t i = 0; i < sample; i++)
             note_source(p, r, leaf[i]);
         if (p->kept)
