@@ -17,6 +17,9 @@
 #include "base/local.h"
 #include "impi/spawn.h"
 
+/* How long the library is not called while the world comes together. */
+enum { JOIN_NAP_MS = 10 };
+
 int agent_connect(struct agent_conn *a, const char *path, struct errbuf *err)
 {
     memset(a, 0, sizeof(*a));
@@ -100,6 +103,14 @@ static ssize_t receive(struct agent_conn *a, int *fd)
     return n;
 }
 
+static void do_meanwhile(const struct agent_conn *a)
+{
+    struct pollfd p = {.fd = a->fd, .events = POLLIN};
+
+    while (a->meanwhile && poll(&p, 1, JOIN_NAP_MS) <= 0)
+        a->meanwhile();
+}
+
 /* Wait for one frame.  It borrows from a->buf. */
 static int next_frame(struct agent_conn *a, struct task_frame *frame, int *fd,
                       struct errbuf *err)
@@ -114,6 +125,7 @@ static int next_frame(struct agent_conn *a, struct task_frame *frame, int *fd,
             return errprintf(err, "impid sent nonsense");
         if (reserve(a) < 0)
             return errprintf(err, "no memory");
+        do_meanwhile(a);
         n = receive(a, fd);
         if (n == 0)
             return errprintf(err, "impid closed the connection");
@@ -219,8 +231,8 @@ static int expect_world(struct agent_conn *a, struct task_frame *frame,
 }
 
 int agent_join(struct agent_conn *a, const struct task_join *join,
-               struct impi_world *world, int *relay, int *table,
-               struct errbuf *err)
+               void (*meanwhile)(void), struct impi_world *world, int *relay,
+               int *table, struct errbuf *err)
 {
     uint8_t buf[128];
     struct task_frame frame;
@@ -229,7 +241,9 @@ int agent_join(struct agent_conn *a, const struct task_join *join,
     *relay = *table = -1;
     if (send_frame(a, buf, task_join_encode(buf, sizeof(buf), join), err) < 0)
         return -1;
+    a->meanwhile = meanwhile;
     n = expect_world(a, &frame, relay, table, err);
+    a->meanwhile = NULL;
     if (n < 0 ||
         impi_world_decode_head(world, frame.payload, frame.len, err) < 0)
         return -1;

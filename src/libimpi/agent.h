@@ -24,6 +24,7 @@ struct agent_conn {
         char why[SF_TASK_TEXT_MAX];
     } ended[8];
     unsigned nended;
+    void (*meanwhile)(void); /* of agent_join(), while it waits */
 };
 
 int agent_connect(struct agent_conn *a, const char *path, struct errbuf *err);
@@ -35,10 +36,11 @@ int agent_hello(struct agent_conn *a, const struct task_hello *hello,
 
 /* JOIN, then wait for WORLD: the head of one, and *table, a descriptor of the
  * node's table.  *relay: the socket that all packets for other clients take, or
- * -1: processes talk to each other. */
+ * -1: processes talk to each other.  meanwhile: called again and again, some
+ * milliseconds apart, until that is here. */
 int agent_join(struct agent_conn *a, const struct task_join *join,
-               struct impi_world *world, int *relay, int *table,
-               struct errbuf *err);
+               void (*meanwhile)(void), struct impi_world *world, int *relay,
+               int *table, struct errbuf *err);
 
 /* A credential of this user about that, for another world; and is this one of a
  * user that this world may meet?  Threads may ask at once. */

@@ -312,6 +312,17 @@ static int take_table(int fd, struct errbuf *err)
     return 0;
 }
 
+/* Others of this client may still be in their library's MPI_Init, and wait for
+ * what this process sent them there: over libfabric it goes only when the
+ * library is called. */
+static void help_native_start(void)
+{
+    int flag;
+
+    impi_real.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag,
+                     MPI_STATUS_IGNORE);
+}
+
 static void join(const struct task_env *env)
 {
     struct task_join j = {.pid = (uint32_t)getpid()};
@@ -324,8 +335,8 @@ static void join(const struct task_env *env)
         be_die(1, "SF-E401: %s", err.text);
     j.port = (uint16_t)port;
     j.cpus = crowd_cpus_to_tell();
-    if (agent_join(&impi_be.agent, &j, &impi_be.world, &impi_be.relay, &table,
-                   &err) < 0 ||
+    if (agent_join(&impi_be.agent, &j, help_native_start, &impi_be.world,
+                   &impi_be.relay, &table, &err) < 0 ||
         take_table(table, &err) < 0)
         be_die(1, "SF-E401: cannot join the world: %s", err.text);
     impi_be.rank = rank_in_world(&impi_be.table, env);

@@ -175,6 +175,58 @@ static void lost_impid_is_an_error_not_a_wait(void **state)
     agent_abort(&a, 1, "nobody hears it");
 }
 
+static struct fixture *joining;
+static int calls;
+
+/* Impid's answers, as long as those of others wait for what this does. */
+static void help_others(void)
+{
+    struct impi_world w = {.nclients = 1,
+                           .nhosts = 1,
+                           .nprocs = 1,
+                           .ackmark = 1,
+                           .hiwater = 1,
+                           .maxdatalen = 1,
+                           .tagub = SF_IMPI_TAGUB_MIN};
+    uint8_t head[IMPI_WORLD_HEAD_SIZE], buf[TASK_HEADER_SIZE + sizeof(head)];
+    int fd = joining->listener; /* any descriptor */
+    ssize_t n;
+
+    calls++;
+    impi_world_encode_head(&w, head);
+    if (calls == 2)
+        n = task_frame_encode(buf, sizeof(buf), TASK_RELAY, NULL, 0);
+    else if (calls == 4)
+        n = task_frame_encode(buf, sizeof(buf), TASK_WORLD, head, sizeof(head));
+    else
+        return;
+    assert_int_equal(fd_pass_send(joining->peer, buf, (size_t)n, &fd, 1, 0), n);
+}
+
+/* An MPICH over libfabric sends what others in MPI_Init wait for only when it
+ * is called again. */
+static void the_library_is_called_until_the_world_is_here(void **state)
+{
+    struct task_join join = {.pid = 1};
+    struct impi_world world;
+    struct fixture f;
+    struct errbuf err;
+    int relay, table;
+
+    set_up(&f);
+    joining = &f;
+    calls = 0;
+    assert_int_equal(
+        agent_join(&f.agent, &join, help_others, &world, &relay, &table, &err),
+        0);
+    assert_int_equal(calls, 4);
+    assert_int_equal(world.nclients, 1);
+    assert_true(relay >= 0 && table >= 0);
+    close(relay);
+    close(table);
+    tear_down(&f);
+}
+
 static void finish_waits_for_its_answer(void **state)
 {
     struct fixture f;
@@ -238,6 +290,7 @@ int main(void)
         cmocka_unit_test(refusal_is_passed_on_in_impids_words),
         cmocka_unit_test(wrong_or_broken_answers_are_errors),
         cmocka_unit_test(lost_impid_is_an_error_not_a_wait),
+        cmocka_unit_test(the_library_is_called_until_the_world_is_here),
         cmocka_unit_test(finish_waits_for_its_answer),
         cmocka_unit_test(addresses_are_of_the_internet),
         cmocka_unit_test(list_of_habits_to_tolerate),
