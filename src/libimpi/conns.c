@@ -34,6 +34,7 @@
 #include "libimpi/link.h"
 #include "libimpi/share.h"
 #include "libimpi/state.h"
+#include "libimpi/file.h"
 #include "libimpi/win.h"
 
 /* How long a half open connection counts as something that is under way, s:
@@ -292,19 +293,33 @@ __attribute__((noreturn)) static void unreachable(uint32_t peer,
            peer, client_of((int)peer), there, why);
 }
 
+/* A file is half written then: every process that hears of it says so before
+ * it is ended. */
+static void tell_of_file(uint32_t peer)
+{
+    if (file_waits())
+        be_say("SF-E402: lost rank %u (client %u) in a collective call on %s: "
+               "what it wrote is not whole",
+               peer, client_of((int)peer), file_waits());
+}
+
 __attribute__((noreturn)) static void lost(uint32_t peer, const char *why)
 {
+    const char *file = file_waits();
     char where[NETADDR_TEXT_MAX];
     struct netaddr at;
 
+    if (peer != PEER_RELAY)
+        tell_of_file(peer);
     be_last_words();
     if (peer == PEER_RELAY)
         be_die(1, "SF-E402: lost impid, which relays to other clients: %s",
                why);
     at = address_of(peer);
     netaddr_print(where, &at);
-    be_die(1, "SF-E402: lost rank %u (client %u, %s): %s%s", peer,
-           client_of((int)peer), where, why, win_waits());
+    be_die(1, "SF-E402: lost rank %u (client %u, %s): %s%s%s%s", peer,
+           client_of((int)peer), where, why, win_waits(),
+           file ? "; in a collective call on " : "", file ? file : "");
 }
 
 /* By its host: a process of a client that is not ours has no address of its

@@ -45,16 +45,40 @@ const char *failed_file_name(MPI_File handle)
     return f ? f->name : NULL;
 }
 
+/* ---- those who wait ---- */
+
+void file_wait_begins(struct file *f)
+{
+    __atomic_add_fetch(&f->waits, 1, __ATOMIC_RELAXED);
+}
+
+void file_wait_ends(struct file *f)
+{
+    __atomic_sub_fetch(&f->waits, 1, __ATOMIC_RELAXED);
+}
+
+const char *file_waits(void)
+{
+    const struct file *f = __atomic_load_n(&files, __ATOMIC_ACQUIRE);
+
+    while (f && __atomic_load_n(&f->waits, __ATOMIC_RELAXED) == 0)
+        f = __atomic_load_n(&f->next, __ATOMIC_ACQUIRE);
+    return f ? f->name : NULL;
+}
+
 /* ---- agreement ---- */
 
 /* n ints of all, in rank order; free() them.  NULL: it failed. */
 static int *ask_all(struct file *f, const int *own, int n)
 {
-    int *all = calloc((size_t)f->c->size * (size_t)n, sizeof(*all));
+    int *all = calloc((size_t)f->c->size * (size_t)n, sizeof(*all)), rc;
 
     if (!all)
         be_die(1, "SF-E403: no memory for a file");
-    if (coll_allgather_ints(f->c, own, n, all) == MPI_SUCCESS)
+    file_wait_begins(f);
+    rc = coll_allgather_ints(f->c, own, n, all);
+    file_wait_ends(f);
+    if (rc == MPI_SUCCESS)
         return all;
     free(all);
     return NULL;

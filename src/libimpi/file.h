@@ -37,6 +37,7 @@ struct file {
     int split_call;            /* the _begin of it */
     struct impi_rma_win *core; /* rank 0's memory is the shared pointer */
     int64_t shared;
+    int waits; /* calls of it that wait for others */
     struct file *next;
 };
 
@@ -46,6 +47,12 @@ static inline bool impi_file_spans(MPI_File fh)
 {
     return file_find(fh) != NULL;
 }
+
+/* A call of it waits for others, until file_wait_ends(). */
+void file_wait_begins(struct file *f);
+void file_wait_ends(struct file *f);
+/* The name of a file that such a call is of, or NULL. */
+const char *file_waits(void);
 
 /* Note an error for the file's handler.  Returns the code. */
 int file_raise(const struct file *f, int code);

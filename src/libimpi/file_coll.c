@@ -160,6 +160,7 @@ static int finish(struct coll *x, int rc)
     if (t->verdict[1] < t->ended)
         t->ended = t->verdict[1];
     rc = file_access_end(&t->a, rc, t->ended, &x->bytes);
+    file_wait_ends(t->f);
     destroy(t);
     return rc;
 }
@@ -675,6 +676,7 @@ static int make(struct coll *x, struct file *f, bool write,
     if (t->error == MPI_SUCCESS && by != FILE_SHARED)
         t->error = file_access_place(&t->a, etypes);
     make_row(t);
+    file_wait_begins(f);
     x->arg = t;
     x->local = go_on;
     x->finish = finish;

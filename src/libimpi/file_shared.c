@@ -65,6 +65,7 @@ int file_shared_add(struct file *f, int64_t etypes, int64_t *old)
                                  .result = old};
     int rc = MPI_SUCCESS;
 
+    file_wait_begins(f);
     be_lock();
     impi_be.windows++; /* the answer is one of its messages */
     if (impi_rma_start(f->core, &args, &op) < 0)
@@ -73,6 +74,7 @@ int file_shared_add(struct file *f, int64_t etypes, int64_t *old)
         progress_wait(&w);
     impi_be.windows--;
     be_unlock();
+    file_wait_ends(f);
     if (rc == MPI_SUCCESS && op.error != IMPI_RMA_OK)
         rc = MPI_ERR_OTHER;
     return rc;

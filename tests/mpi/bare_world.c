@@ -4,7 +4,7 @@
  * client is started by its own library's launcher; this program plays
  * impid's part towards the processes (impi/task_wire.h).
  *
- *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-o] [-m maxdatalen]
+ *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-o] [-l] [-m maxdatalen]
  *              [-a address] FAMILY:N ... -- PROGRAM [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
@@ -15,9 +15,10 @@
  * the others reach it by a way that another user floods (flooded_way.h).  -w:
  * no windows span, as before version 4 of the extensions.  -s: their members
  * share no memory, as before version 5.  -o: what stands for MUNGE says that
- * another user runs it. BARE_FRONT names the library to preload.  Exit code:
- * that of MPI_Abort; 1 when a process vanished; else the worst of the
- * launchers'.
+ * another user runs it.  -l: a process that vanishes is left to the others,
+ * which have to see it themselves.  BARE_FRONT names the library to preload.
+ * Exit code: that of MPI_Abort; 1 when a process vanished; else the worst of
+ * the launchers'.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -79,6 +80,7 @@ static struct {
     bool last_is_far;
     bool last_is_flooded;
     bool other_user;
+    bool left_to_others;
     uint32_t without; /* enum impi_world_flag */
 } b = {.address = {127, 0, 0, 1}};
 
@@ -349,7 +351,10 @@ static void read_proc(struct proc *p)
         return;
     hear_all();
     snprintf(text, sizeof(text), "rank %u vanished", p->rank);
-    kill_all(1, text);
+    if (b.left_to_others)
+        fprintf(stderr, "bare_world: %s\n", text);
+    else
+        kill_all(1, text);
 }
 
 /* A launcher fails because of its processes. */
@@ -511,7 +516,8 @@ static bool reap(void)
             b.launcher[i] = 0;
             if (code) {
                 read_all();
-                kill_all(code, "a launcher failed");
+                if (!b.left_to_others)
+                    kill_all(code, "a launcher failed");
             }
         } else {
             left = true;
@@ -573,6 +579,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             b.last_is_flooded = true;
         } else if (strcmp(*argv, "-o") == 0) {
             b.other_user = true;
+        } else if (strcmp(*argv, "-l") == 0) {
+            b.left_to_others = true;
         } else if (strcmp(*argv, "-w") == 0) {
             /* as before version 4 of the extensions */
             b.without |= IMPI_WORLD_RMA | IMPI_WORLD_RMA_SHARE |
@@ -612,10 +620,10 @@ int main(int argc, char **argv)
     struct sigaction sa = {.sa_handler = on_signal};
 
     if (!program || !*program) {
-        fprintf(
-            stderr,
-            "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-m bytes] "
-            "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
+        fprintf(stderr,
+                "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-l] "
+                "[-m bytes] "
+                "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;
     }
     if (!getenv("BARE_FRONT")) {

@@ -70,7 +70,34 @@ case_all_hear() # TITLE FAULT WHAT CLIENTS..
     report $? "$title: $*"
 }
 
-# Nobody comes through, the job ends, and nothing stays.
+# Whoever sees that one is dead says so, with its rank and the file, and the job
+# ends with these words.  SAYERS: how many have a connection to it.
+case_death() # SAYERS WHAT CLIENTS..
+{
+    local title=who_dies_in_a_write_is_told_with_its_file n=$1 rc
+    faulty "die 1" "$2" -l "${@:3}"
+    rc=$?
+    [ $rc = 1 ] && ! grep -qE "came through|^PASS" "$TMPDIR/out" &&
+        [ "$(grep -cE "^slurm-fabric: rank [0-9]: SF-E402: lost rank 1 \
+\(client 1\) in a collective call on $IO_DIR/fault: " "$TMPDIR/out")" -ge "$n" ] &&
+        grep -qE "ending the job: rank [0-9] ended it: SF-E402: lost rank 1 .*\
+; in a collective call on $IO_DIR/fault$" "$TMPDIR/out"
+    report $? "$title: $2 $3 $4 ${5-}"
+}
+
+# Before it the others may not have begun.
+case_absent() # CLIENTS..
+{
+    local title=who_dies_before_a_write_is_told rc
+    faulty none absent -l "$@"
+    rc=$?
+    [ $rc = 1 ] && ! grep -qE "came through|^PASS" "$TMPDIR/out" &&
+        grep -qE "ending the job: rank 0 ended it: SF-E402: lost rank 1 " \
+            "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
+# Also where the dead one has colleagues of its own client, and nothing stays.
 case_death_leaves_nothing() # FAULT WHAT CLIENTS..
 {
     local title=who_dies_in_a_write_leaves_nothing
@@ -153,6 +180,9 @@ if gcc -shared -fPIC -o "$faulty" "$tests/mpi/faulty_disk.c" -ldl \
     case_all_hear $title "quota 0" quota -i mpich:2 openmpi:2
     title=everybody_hears_what_shows_at_the_end
     case_all_hear $title "close 1" close -i mpich:2 openmpi:2
+    case_death 2 write mpich:1 openmpi:1 mpich:1
+    case_death 1 ordered openmpi:1 mpich:1 openmpi:1
+    case_absent mpich:1 openmpi:1
     for what in write ordered; do
         case_death_leaves_nothing "die 1" $what -i mpich:2 openmpi:2
     done
