@@ -559,11 +559,11 @@ static int no_memory(struct impi_rma *rma, uint32_t peer, const struct head *h)
 }
 
 static void answer(struct impi_rma *rma, uint32_t peer, const struct head *h,
-                   const void *data, size_t len, bool lasts)
+                   const void *data, size_t len)
 {
     struct head answer = {.kind = MSG_RESULT, .win = h->win, .id = h->id};
 
-    tell(rma, peer, &answer, data, len, lasts);
+    tell(rma, peer, &answer, data, len, false);
 }
 
 /* Bytes of data that come with the operation. */
@@ -657,9 +657,11 @@ static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
         refuse(win->rma, peer, h, IMPI_RMA_ERR_RANGE);
         return 0;
     }
+    /* Not as data that last: an unlock or a complete may follow at once, and
+     * who comes next changes what was got. */
     if (h->kind == IMPI_RMA_GET && !type) {
         if (h->id)
-            answer(win->rma, peer, h, at, h->len, true);
+            answer(win->rma, peer, h, at, h->len);
         return 0;
     }
     if (has_result(h->kind)) {
@@ -677,7 +679,7 @@ static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
     if (rc < 0)
         no_memory(win->rma, peer, h);
     else if (h->id)
-        answer(win->rma, peer, h, old, old ? h->len : 0, false);
+        answer(win->rma, peer, h, old, old ? h->len : 0);
     free(old);
     return 0;
 }

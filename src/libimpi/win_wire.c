@@ -117,7 +117,7 @@ static struct message_out *make_out(struct impi_send *args, const uint8_t *head,
     if (!m)
         be_die(1, "SF-E403: no memory for a message of %zu bytes", len);
     fill(m->bytes, head, data, own - IMPI_RMA_HEAD);
-    m->len = own;
+    m->len = IMPI_RMA_HEAD + len; /* what OUT_MAX counts */
     m->data = apart ? data : NULL;
     m->at = 0;
     if (apart) {
