@@ -612,6 +612,7 @@ static void take_want(struct updater *u, const struct rec_want *rec)
         return;
     n->again = clock_ms() - rec->at > REC_WANT_LATE_MS;
     if (n->again) {
+        n->told = false; /* the one before may have come too late as well */
         n->wanted = n->dirty = false;
         return;
     }

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "health/mgrconf.h"
 #include "slurmabi/slurm_sym.h"
 #include "switchmgrd/topology.h"
@@ -237,6 +238,7 @@ static void what_is_wanted_of_all_is_told_together(void **state)
     for (unsigned i = 0; i < NODES; i++) {
         struct rec_want rec = {
             .type = REC_WANT,
+            .at = clock_ms(),
             .want = {
                 .state = HEALTH_HEALTHY, .rails = 1, .since = 1, .resume = 1}};
 
@@ -248,6 +250,46 @@ static void what_is_wanted_of_all_is_told_together(void **state)
     assert_in_range(updates, 1, 5);
 }
 
+static void want_of_long_ago(struct bed *b)
+{
+    struct rec_want rec = {.type = REC_WANT, .at = clock_ms() - 60000};
+
+    rec.want = (struct plan_want){
+        .state = HEALTH_HEALTHY, .rails = 1, .since = 1, .resume = 1};
+    node_name(rec.want.node, 7);
+    assert_int_equal(send(b->fd, &rec, sizeof(rec), 0), sizeof(rec));
+}
+
+static bool is_asked_for_again(struct bed *b)
+{
+    union {
+        uint32_t type;
+        struct rec_node node;
+        struct rec_status status;
+    } rec;
+    bool again = false;
+
+    while (recv(b->fd, &rec, sizeof(rec), 0) > 0) {
+        if (rec.type == REC_NODE)
+            again = again || rec.node.flags & REC_NODE_AGAIN;
+        else if (again)
+            return true;
+    }
+    return false;
+}
+
+/* Slurm may hang twice in a row. */
+static void a_want_that_is_late_twice_is_asked_for_twice(void **state)
+{
+    struct bed *b = *state;
+
+    nodes_before_a_status(b);
+    want_of_long_ago(b);
+    assert_true(is_asked_for_again(b));
+    want_of_long_ago(b);
+    assert_true(is_asked_for_again(b));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, bed_up, bed_down)
 
 int main(void)
@@ -255,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_first_status_comes_after_all_nodes),
         TEST(what_is_wanted_of_all_is_told_together),
+        TEST(a_want_that_is_late_twice_is_asked_for_twice),
     };
 
     return cmocka_run_group_tests_name("updater", tests, NULL, NULL);
