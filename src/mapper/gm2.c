@@ -877,6 +877,9 @@ static void came_too_late(struct gm2 *m, const struct gm2_message *msg)
 {
     bool running = m->x || m->v;
 
+    /* Of no search, as a pause is; or of none that has been. */
+    if (msg->session == 0 || m->searched == 0)
+        return;
     if (msg->session == (running ? m->former : m->session))
         prober_pace_late(&m->pace, m->now, m->now - m->searched,
                          m->config.limits.loop_wait);
