@@ -143,13 +143,14 @@ case_every_panel_of_the_dashboard_runs() {
     [ "$n" -ge 10 ] || fail "only $n panels"
 }
 
-# alike: names of machines, numbers and times that differ each time; a column
-# is as wide as what README.md has in it.
+# alike: names of machines, numbers and times that differ each time, and how
+# often a node of this cluster was down before; a column is as wide as what
+# README.md has in it.
 alike() {
     sed -E 's/map [0-9]+ by n[0-3],/map MAP by NODE,/
         s/verified in [0-9.]+ [a-z]+/verified in TIME/
         s/heard of [0-9.]+ [a-z]+ ago/heard of TIME ago/
-        s/since 20[-0-9T:]*/since DATE/; s/ +$//'
+        s/since 20[-0-9T:]*(, [0-9 times]*)?/since DATE/; s/ +$//'
 }
 
 # What README.md shows below "A cable is pulled": its commands, and what each
