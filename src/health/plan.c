@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "health/plan.h"
+#include "health/policy.h"
 #include "health/report.h"
 
 static bool clean(const char *s, size_t size, const char *also)
@@ -18,6 +19,23 @@ static bool clean(const char *s, size_t size, const char *also)
             return false;
     }
     return true;
+}
+
+void plan_want_make(struct plan_want *w, const char *name,
+                    const struct health_node *node,
+                    const struct policy_want *decided)
+{
+    memset(w, 0, sizeof(*w));
+    snprintf(w->node, sizeof(w->node), "%s", name);
+    w->state = (uint8_t)node->state;
+    w->rails = node->rails;
+    for (int r = 0; r < SF_ELAN_RAILS_MAX; r++)
+        w->rail_state[r] = (uint8_t)node->rail_state[r];
+    w->drain = decided->drain;
+    w->resume = decided->resume;
+    w->since = node->since;
+    w->count = node->count;
+    snprintf(w->why, sizeof(w->why), "%s", node->worst->why);
 }
 
 bool plan_want_valid(const struct plan_want *w)

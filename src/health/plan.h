@@ -37,6 +37,13 @@ struct plan_want {
     char why[SF_REPORT_WHY_MAX];
 };
 
+/* As it is decided for a node that the model knows by this name. */
+struct health_node;
+struct policy_want;
+void plan_want_make(struct plan_want *w, const char *name,
+                    const struct health_node *node,
+                    const struct policy_want *decided);
+
 /* May the other side send this?  Names and evidence must hold no byte that has
  * a meaning for Slurm or a terminal. */
 bool plan_want_valid(const struct plan_want *want);

@@ -137,17 +137,7 @@ static bool want_of(const struct collector *n, const struct collector_peer *p,
     if (!model_node(n->model, p->name, &h))
         return false;
     pw = policy_decide(&n->policy, &h, p->maintenance, now, n->started);
-    memset(w, 0, sizeof(*w));
-    memcpy(w->node, p->name, sizeof(w->node));
-    w->state = (uint8_t)h.state;
-    w->rails = h.rails;
-    for (int r = 0; r < SF_ELAN_RAILS_MAX; r++)
-        w->rail_state[r] = (uint8_t)h.rail_state[r];
-    w->drain = pw.drain;
-    w->resume = pw.resume;
-    w->since = h.since;
-    w->count = h.count;
-    memcpy(w->why, h.worst->why, sizeof(w->why));
+    plan_want_make(w, p->name, &h, &pw);
     *refuse = pw.refuse;
     *at_rest = h.at_rest && h.state == HEALTH_HEALTHY && pw.resume;
     return true;

@@ -78,7 +78,6 @@ struct node {
     /* The updater's (struct upd_node). */
     struct plan_want want;
     bool wanted;
-    int64_t drained_since, undone;
 };
 
 /* mapperd, which runs on the first node. */
@@ -358,16 +357,7 @@ static bool want_of(const struct sim *s, unsigned n, struct plan_want *w)
     if (!model_node(s->model, s->node[n].name, &node))
         return false;
     pw = policy_decide(&s->policy, &node, false, its_time(s), s->started);
-    memcpy(w->node, s->node[n].name, sizeof(s->node[n].name));
-    w->state = (uint8_t)node.state;
-    w->rails = node.rails;
-    for (int r = 0; r < SF_ELAN_RAILS_MAX; r++)
-        w->rail_state[r] = (uint8_t)node.rail_state[r];
-    w->drain = pw.drain;
-    w->resume = pw.resume;
-    w->since = node.since;
-    w->count = node.count;
-    snprintf(w->why, sizeof(w->why), "%s", node.worst->why);
+    plan_want_make(w, s->node[n].name, &node, &pw);
     return true;
 }
 
@@ -422,28 +412,18 @@ static _Noreturn void wrong(const struct sim *s, const char *what, unsigned n);
 static void apply(struct sim *s, unsigned n)
 {
     struct node *h = &s->node[n];
-    struct plan_node is = {
-        .reason = h->reason, .drain = h->drain, .undone = h->undone};
+    struct plan_node is = {.reason = h->reason, .drain = h->drain};
     struct plan p;
 
-    if (h->drained_since && !h->drain) { /* nobody here takes one back */
-        h->undone = h->drained_since;
-        h->drained_since = 0;
-    }
-    is.undone = h->undone;
     assert_true(plan_make(&h->want, &is, &p));
-    if (p.state == PLAN_RESUME) {
+    if (p.state == PLAN_RESUME)
         h->drain = false;
-        h->drained_since = 0;
-    }
     if (p.state != PLAN_DRAIN || !caps_take(&s->updater.caps, &s->updater.conf,
                                             its_time(s), NODES, drained(s)))
         return;
     if (h->faulty_until < s->now)
         wrong(s, "drained in Slurm without a fault", n);
     h->drain = true;
-    h->drained_since = h->want.since;
-    h->undone = 0;
     memcpy(h->reason, p.reason, sizeof(h->reason));
     s->drains++;
 }
