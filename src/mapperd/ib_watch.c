@@ -388,7 +388,7 @@ static enum report_seen judge(const struct port *p, char *why, size_t size)
     return first->known ? SEEN_DOWN : SEEN_UNKNOWN;
 }
 
-/* What two ends have in common: 0 where one does not tell. */
+/* What two ends have in common; 0 where one of them does not tell. */
 static struct smp_pace both(const struct smp_pace *a, const struct smp_pace *b)
 {
     return (struct smp_pace){
@@ -397,7 +397,7 @@ static struct smp_pace both(const struct smp_pace *a, const struct smp_pace *b)
     };
 }
 
-/* Fewer lanes, or slower ones, than that.  what: said after it. */
+/* Fewer lanes, or slower ones, than that.  `what` ends the text. */
 static bool is_below(const struct port *p, struct smp_pace most,
                      const char *what, char *why, size_t size)
 {
@@ -415,23 +415,25 @@ static bool is_below(const struct port *p, struct smp_pace most,
     return true;
 }
 
-/* A cable with fewer lanes, or slower ones, than both ends may use; or are able
- * to use, though somebody has not enabled it. */
+/* A cable with fewer lanes, or slower ones, than both ends may use (IB_SLOW);
+ * or are able to use, though somebody has not enabled it (IB_BELOW_SUPPORTED).
+ */
 static void weigh_pace(const struct ib_watch *w, const struct port *p,
-                       enum report_seen *seen, char *why, size_t size)
+                       enum ib_fault fault, enum report_seen *seen, char *why,
+                       size_t size)
 {
     const struct smp_port_info *a = &p->info, *b = &p->peer->info;
-    const enum tally_action *fault = w->rules.fault;
+    enum tally_action action = w->rules.fault[fault];
+    bool slow = fault == IB_SLOW;
 
-    if (is_silent(p) || is_silent(p->peer))
+    if (action == TALLY_IGNORE || is_silent(p) || is_silent(p->peer) ||
+        (*why && tally_seen(action) <= *seen))
         return;
-    if (fault[IB_SLOW] != TALLY_IGNORE &&
-        is_below(p, both(&a->enabled, &b->enabled), "", why, size))
-        *seen = tally_seen(fault[IB_SLOW]);
-    else if (fault[IB_BELOW_SUPPORTED] != TALLY_IGNORE &&
-             is_below(p, both(&a->supported, &b->supported), " supported", why,
-                      size))
-        *seen = tally_seen(fault[IB_BELOW_SUPPORTED]);
+    if (is_below(p,
+                 slow ? both(&a->enabled, &b->enabled)
+                      : both(&a->supported, &b->supported),
+                 slow ? "" : " supported", why, size))
+        *seen = tally_seen(action);
 }
 
 /* The worst rule that this end breaks; none: a counter that is blind. */
@@ -464,9 +466,11 @@ static enum report_seen judge_all(const struct ib_watch *w,
     if (seen != SEEN_UP)
         return seen;
     why[0] = '\0';
-    weigh_pace(w, first, &seen, why, size);
+    weigh_pace(w, first, IB_SLOW, &seen, why, size);
     weigh_counters(w, first, &seen, why, size);
     weigh_counters(w, first->peer, &seen, why, size);
+    /* Last, for it stays so: it would hide that a counter is full. */
+    weigh_pace(w, first, IB_BELOW_SUPPORTED, &seen, why, size);
     return seen;
 }
 

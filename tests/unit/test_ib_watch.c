@@ -351,6 +351,8 @@ static void what_a_rule_says_of_lanes_is_done(void **state)
         {"slow ignore", SEEN_UP, "leaf0:1 runs 1x of 12x supported"},
         {"slow ignore\nbelow_supported degrade # so\n", SEEN_DEGRADED,
          "leaf0:1 runs 1x of 12x supported"},
+        {"slow show\nbelow_supported degrade", SEEN_DEGRADED,
+         "leaf0:1 runs 1x of 12x supported"},
         {"below_supported ignore\nslow ignore", SEEN_UP, ""},
     };
     struct smp_port_info one = active;
