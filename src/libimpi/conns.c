@@ -293,24 +293,16 @@ __attribute__((noreturn)) static void unreachable(uint32_t peer,
            peer, client_of((int)peer), there, why);
 }
 
-/* A file is half written then: every process that hears of it says so before
- * it is ended. */
-static void tell_of_file(uint32_t peer)
-{
-    if (file_waits())
-        be_say("SF-E402: lost rank %u (client %u) in a collective call on %s: "
-               "what it wrote is not whole",
-               peer, client_of((int)peer), file_waits());
-}
-
 __attribute__((noreturn)) static void lost(uint32_t peer, const char *why)
 {
-    const char *file = file_waits();
+    const char *file = peer == PEER_RELAY ? NULL : file_waits(peer);
     char where[NETADDR_TEXT_MAX];
     struct netaddr at;
 
-    if (peer != PEER_RELAY)
-        tell_of_file(peer);
+    if (file) /* every process that hears of it says so before it is ended */
+        be_say("SF-E402: lost rank %u (client %u) in a collective call on %s: "
+               "it may not be whole",
+               peer, client_of((int)peer), file);
     be_last_words();
     if (peer == PEER_RELAY)
         be_die(1, "SF-E402: lost impid, which relays to other clients: %s",

@@ -51,7 +51,7 @@ static void host_name(char name[HOST_MAX])
     name[HOST_MAX - 1] = '\0';
 }
 
-/* Who is held is not served by anybody any more: the job ends. */
+/* A call that is held for too long ends the job, if that is wanted. */
 static void look_at(struct disk_call *c, int64_t now)
 {
     int64_t seconds = (now - c->since) / 1000;
@@ -61,17 +61,16 @@ static void look_at(struct disk_call *c, int64_t now)
         host_name(host);
         be_die(1,
                "SF-E411: %s: %s has not come back for %d s on %s "
-               "(IMPI_FILE_SILENCE): its server does not answer; the file is "
-               "not whole",
+               "(IMPI_FILE_SILENCE); the file may not be whole",
                c->file, c->what, (int)seconds, host);
     }
     if (c->told || seconds < TELL_AFTER)
         return;
     c->told = true;
     host_name(host);
-    be_say("SF-E411: %s: %s has not come back for %d s on %s: its server does "
-           "not answer; the job waits for it (IMPI_FILE_SILENCE=SECONDS would "
-           "end it)",
+    be_say("SF-E411: %s: %s has not come back for %d s on %s: does its server "
+           "answer? The job waits for it (IMPI_FILE_SILENCE=SECONDS would end "
+           "it)",
            c->file, c->what, (int)seconds, host);
 }
 

@@ -57,11 +57,21 @@ void file_wait_ends(struct file *f)
     __atomic_sub_fetch(&f->waits, 1, __ATOMIC_RELAXED);
 }
 
-const char *file_waits(void)
+static bool has_opened(const struct file *f, uint32_t rank)
+{
+    for (int i = 0; i < f->c->size; i++) {
+        if ((uint32_t)f->c->world[i] == rank)
+            return true;
+    }
+    return false;
+}
+
+const char *file_waits(uint32_t rank)
 {
     const struct file *f = __atomic_load_n(&files, __ATOMIC_ACQUIRE);
 
-    while (f && __atomic_load_n(&f->waits, __ATOMIC_RELAXED) == 0)
+    while (f && (__atomic_load_n(&f->waits, __ATOMIC_RELAXED) == 0 ||
+                 !has_opened(f, rank)))
         f = __atomic_load_n(&f->next, __ATOMIC_ACQUIRE);
     return f ? f->name : NULL;
 }

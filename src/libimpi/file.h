@@ -51,8 +51,9 @@ static inline bool impi_file_spans(MPI_File fh)
 /* A call of it waits for others, until file_wait_ends(). */
 void file_wait_begins(struct file *f);
 void file_wait_ends(struct file *f);
-/* The name of a file that such a call is of, or NULL. */
-const char *file_waits(void);
+/* The name of a file that such a call is of, and that this rank of the world
+ * has opened with us; or NULL. */
+const char *file_waits(uint32_t rank);
 
 /* Note an error for the file's handler.  Returns the code. */
 int file_raise(const struct file *f, int code);
