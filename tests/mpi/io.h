@@ -85,6 +85,18 @@ static inline int class_of(int code)
     return class;
 }
 
+/* A view of `bytes` of each rank's, in pieces of 4 KB in turn. */
+static inline void interleave(MPI_File f, int bytes)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(bytes / 4096, 4096, 4096 * size, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    CHECK(MPI_File_set_view(f, (MPI_Offset)rank * 4096, MPI_BYTE, type,
+                            "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    MPI_Type_free(&type);
+}
+
 /* The whole file, as the system has it. */
 static inline void content(const char *name, unsigned char *to, long size)
 {

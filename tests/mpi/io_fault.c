@@ -20,17 +20,6 @@
 
 static unsigned char out[BYTES], in[BYTES];
 
-static void interleave(MPI_File f)
-{
-    MPI_Datatype type;
-
-    MPI_Type_vector(BYTES / 4096, 4096, 4096 * size, MPI_BYTE, &type);
-    MPI_Type_commit(&type);
-    CHECK(MPI_File_set_view(f, (MPI_Offset)rank * 4096, MPI_BYTE, type,
-                            "native", MPI_INFO_NULL) == MPI_SUCCESS);
-    MPI_Type_free(&type);
-}
-
 static int write_all(MPI_File f)
 {
     return MPI_File_write_at_all(f, 0, out, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
@@ -47,7 +36,7 @@ static void quota(MPI_File f)
     MPI_Request r;
 
     CHECK(class_of(write_ordered(f)) == MPI_ERR_QUOTA);
-    interleave(f);
+    interleave(f, BYTES);
     CHECK(class_of(write_all(f)) == MPI_ERR_QUOTA);
     CHECK(MPI_File_iwrite_at_all(f, 0, out, BYTES, MPI_BYTE, &r) ==
           MPI_SUCCESS);
@@ -66,7 +55,7 @@ static void close_it(MPI_File f)
 static void stalled(MPI_File f)
 {
     fill(out, BYTES, rank, 3);
-    interleave(f);
+    interleave(f, BYTES);
     CHECK(write_all(f) == MPI_SUCCESS);
     CHECK(MPI_File_read_at_all(f, 0, in, BYTES, MPI_BYTE, MPI_STATUS_IGNORE) ==
           MPI_SUCCESS);
@@ -81,7 +70,7 @@ static void no_way_through(MPI_File f, const char *what)
     if (strcmp(what, "absent") == 0 && rank == 1)
         raise(SIGKILL);
     if (strcmp(what, "write") == 0) {
-        interleave(f);
+        interleave(f, BYTES);
         rc = write_all(f);
     } else {
         rc = write_ordered(f);

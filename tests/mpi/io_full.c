@@ -16,24 +16,13 @@ static int is_full(int rc)
            (getenv("IO_DRIVER") && rc != MPI_SUCCESS);
 }
 
-static void interleave(MPI_File f)
-{
-    MPI_Datatype type;
-
-    MPI_Type_vector(BYTES / 4096, 4096, 4096 * size, MPI_BYTE, &type);
-    MPI_Type_commit(&type);
-    CHECK(MPI_File_set_view(f, (MPI_Offset)rank * 4096, MPI_BYTE, type,
-                            "native", MPI_INFO_NULL) == MPI_SUCCESS);
-    MPI_Type_free(&type);
-}
-
 static void all_hear_that_it_is_full(void)
 {
     MPI_File f = fresh("full");
     MPI_Request r;
     int rc;
 
-    interleave(f);
+    interleave(f, BYTES);
     CHECK(MPI_File_write_at_all(f, 0, out, 4096, MPI_BYTE, MPI_STATUS_IGNORE) ==
           MPI_SUCCESS);
     rc = MPI_File_write_at_all(f, 0, out, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
