@@ -125,6 +125,9 @@ ci && sum_is '8 passed, 0 failed, 0 skipped' &&
     grep -q '^ci: sid  *passed .* 3 passed, .*(not counted)$' "$tmp/said"
 report $? "without a name there are check, smoke and sid" "$tmp/said"
 
+ci sid && sum_is '0 passed, 0 failed, 0 skipped'
+report $? "sid alone counts nothing and is no failure" "$tmp/said"
+
 step test "echo 'FAIL: tests/x 1 - y'" "echo '2 passed, 1 failed, 0 skipped'" 'exit 1'
 roots sid
 ci && sum_is '8 passed, 0 failed, 0 skipped' &&
