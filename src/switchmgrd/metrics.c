@@ -147,7 +147,8 @@ static void put_reports(FILE *f, const struct collector *n)
             "Credentials of reports that munged was asked for.",
             (double)n->count.credentials);
     put_one(f, "connections_turned_away_total", "counter",
-            "Connections closed for too many bad reports.",
+            "Connections closed: too many bad reports, or no room for "
+            "another reporter.",
             (double)n->count.turned_away);
 }
 
