@@ -219,21 +219,26 @@ case_containers_without_shared_memory() {
 
 # Ids that are the job user's by /etc/subuid are given here by root, as
 # newuidmap would.  What such a container runs by one of them is not the job's.
+# Its words go to a file: once a task has been killed, srun drops what is on its
+# way from the others.
 case_a_subordinate_uid_is_refused() {
     local pid
     rm -f who go
     mkfifo who go
-    chown "$JOB_USER" who go
+    : >words
+    chown "$JOB_USER" who go words
     # shellcheck disable=SC2016
     start_as_user srun --mpi=impi -n1 ./hello_mpich : -n1 \
         unshare -U --keep-caps sh -c 'echo $$ >who; read -r _ <go
-            exec setpriv --reuid 1 ./hello_openmpi'
+            exec setpriv --reuid 1 ./hello_openmpi 2>words'
     read -r pid <./who
     echo "1 100000 1" >"/proc/$pid/uid_map"
     echo >go
     wait $!
     code=$? out=$(cat "$case_tmp/bg.out") err=$(cat "$case_tmp/bg.err")
     assert_code_not 0
+    assert_error 'SF-E312: rank 1 on node n1 ended without calling MPI_Init'
+    err=$(cat words)
     assert_error "SF-E400: cannot reach impid at .*user 1 is not the job's"
     assert_output '^rank' 0
 }
