@@ -67,10 +67,10 @@ static int ask_all(const struct sfabric_options *o)
     return worst;
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
-    if (argc != 1)
-        return sfabric_usage(&cmd_check);
+    if (sfabric_parse(&cmd_check, argc, argv, o, NULL) < 0)
+        return SFABRIC_UNKNOWN;
     return o->socket ? ask(o) : ask_all(o);
 }
 

@@ -29,14 +29,14 @@ static int check_deadlock(const struct net *net)
     return loop;
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     struct net *net;
     int n, loop;
 
-    if (argc > 2)
-        return sfabric_usage(&cmd_conflicts);
-    net = sfabric_net(o, argc > 1 ? argv[1] : NULL);
+    if (sfabric_parse(&cmd_conflicts, argc, argv, o, NULL) < 0)
+        return SFABRIC_UNKNOWN;
+    net = sfabric_net(o, argv[1]);
     if (!net)
         return SFABRIC_UNKNOWN;
     n = net_conflicts(net, tell, NULL);
@@ -51,5 +51,6 @@ const struct sfabric_cmd cmd_conflicts = {
     .name = "conflicts",
     .args = "[FILE]",
     .help = "addresses, ids, names met twice; routes that can deadlock",
+    .most = 1,
     .run = run,
 };

@@ -38,16 +38,16 @@ static int compare(const struct net *expected, const struct net *found,
     return n > 0 ? SFABRIC_DEGRADED : SFABRIC_OK;
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     struct net *expected, *found = NULL;
     int rc = SFABRIC_UNKNOWN;
 
-    if (argc < 2 || argc > 3)
-        return sfabric_usage(&cmd_diff);
+    if (sfabric_parse(&cmd_diff, argc, argv, o, NULL) < 0)
+        return SFABRIC_UNKNOWN;
     expected = sfabric_net(o, argv[1]);
     if (expected)
-        found = sfabric_net(o, argc > 2 ? argv[2] : NULL);
+        found = sfabric_net(o, argv[2]);
     if (expected && found)
         rc = compare(expected, found, o);
     net_free(expected);
@@ -59,5 +59,7 @@ const struct sfabric_cmd cmd_diff = {
     .name = "diff",
     .args = "EXPECTED [FOUND]",
     .help = "expected cabling beside what was found",
+    .least = 1,
+    .most = 2,
     .run = run,
 };

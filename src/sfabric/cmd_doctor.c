@@ -269,14 +269,28 @@ static void run_verify(struct findings *f, const struct ward *w)
     free(s.busy);
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+enum { OPT_NO_RUN = 0x1000 };
+
+static const struct option options[] = {
+    {"no-run", no_argument, NULL, OPT_NO_RUN},
+    {0},
+};
+
+static bool take(int val, const char *value, void *no_run)
 {
-    bool no_run = argc == 2 && strcmp(argv[1], "--no-run") == 0;
+    (void)value;
+    *(bool *)no_run |= val == OPT_NO_RUN;
+    return true;
+}
+
+static int run(int argc, char **argv, struct sfabric_options *o)
+{
     struct ward w = {NULL, 0, 0};
     struct findings f;
+    bool no_run = false;
 
-    if (argc != 1 && !no_run)
-        return sfabric_usage(&cmd_doctor);
+    if (sfabric_parse(&cmd_doctor, argc, argv, o, &no_run) < 0)
+        return SFABRIC_UNKNOWN;
     findings_begin(&f, o, false);
     if (slurm_answers(&f) && slurm_nodes(admit, &w) >= 0) {
         call_all(&w);
@@ -293,5 +307,7 @@ const struct sfabric_cmd cmd_doctor = {
     .name = "doctor",
     .args = "[--no-run]",
     .help = "all nodes at once: MUNGE, clocks, ports, states, verify on each",
+    .options = options,
+    .take = take,
     .run = run,
 };

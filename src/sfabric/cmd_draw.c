@@ -201,26 +201,29 @@ static void say_health(bool asked, bool answered, char *text, size_t size)
         snprintf(text, size, "Health as of now.");
 }
 
-static int parse(int argc, char **argv, struct wishes *w)
+enum { OPT_ALL = 0x1000, OPT_COLLAPSED, OPT_DOT, OPT_HEALTH };
+
+static const struct option options[] = {
+    {"all", no_argument, NULL, OPT_ALL},
+    {"collapsed", no_argument, NULL, OPT_COLLAPSED},
+    {"dot", no_argument, NULL, OPT_DOT},
+    {"health", no_argument, NULL, OPT_HEALTH},
+    {0},
+};
+
+static bool take(int val, const char *value, void *wishes)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--all") == 0)
-            w->how.what = NET_DRAW_ALL;
-        else if (strcmp(argv[i], "--collapsed") == 0)
-            w->how.what = NET_DRAW_COLLAPSED;
-        else if (strcmp(argv[i], "--dot") == 0)
-            w->dot = true;
-        else if (strcmp(argv[i], "--health") == 0)
-            w->health = true;
-        else if (argv[i][0] == '-' || w->file)
-            return -1;
-        else
-            w->file = argv[i];
-    }
-    return 0;
+    struct wishes *w = wishes;
+
+    (void)value;
+    if (val == OPT_ALL || val == OPT_COLLAPSED)
+        w->how.what = val == OPT_ALL ? NET_DRAW_ALL : NET_DRAW_COLLAPSED;
+    w->dot |= val == OPT_DOT;
+    w->health |= val == OPT_HEALTH;
+    return true;
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     struct wishes w = {.how = {.what = NET_DRAW_AUTO}};
     struct health h = {0};
@@ -229,8 +232,9 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
     bool asked, answered = false;
     int rc;
 
-    if (parse(argc, argv, &w) < 0)
-        return sfabric_usage(&cmd_draw);
+    if (sfabric_parse(&cmd_draw, argc, argv, o, &w) < 0)
+        return SFABRIC_UNKNOWN;
+    w.file = argv[1];
     if (o->format)
         return sfabric_fail("-o is for lists; a picture goes to standard "
                             "output: sfabric draw >%s",
@@ -268,5 +272,8 @@ const struct sfabric_cmd cmd_draw = {
     .name = "draw",
     .args = "[--all|--collapsed] [--dot] [--health] [FILE]",
     .help = "a picture of the fabric or of a net file, as SVG",
+    .options = options,
+    .take = take,
+    .most = 1,
     .run = run,
 };

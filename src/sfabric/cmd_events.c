@@ -53,22 +53,37 @@ static int64_t number_of(const char *text)
     return n < SF_SWITCHMGR_EVENTS_MAX ? n : SF_SWITCHMGR_EVENTS_MAX;
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
-{
-    bool follow = false;
-    int64_t id = 0, max = 50;
+struct wishes {
+    bool follow;
+    int64_t max;
+};
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-f") == 0)
-            follow = true;
-        else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc &&
-                 (max = number_of(argv[i + 1])) > 0)
-            i++;
-        else
-            return sfabric_usage(&cmd_events);
-    }
-    id = print_since(o, 0, max);
-    while (follow && id >= 0) {
+static const struct option options[] = {
+    {"follow", no_argument, NULL, 'f'},
+    {"lines", required_argument, NULL, 'n'},
+    {0},
+};
+
+static bool take(int val, const char *value, void *wishes)
+{
+    struct wishes *w = wishes;
+
+    if (val == 'n')
+        w->max = number_of(value);
+    else
+        w->follow = true;
+    return w->max > 0;
+}
+
+static int run(int argc, char **argv, struct sfabric_options *o)
+{
+    struct wishes w = {.max = 50};
+    int64_t id;
+
+    if (sfabric_parse(&cmd_events, argc, argv, o, &w) < 0)
+        return SFABRIC_UNKNOWN;
+    id = print_since(o, 0, w.max);
+    while (w.follow && id >= 0) {
         fflush(stdout);
         if (ferror(stdout))
             break;
@@ -82,5 +97,7 @@ const struct sfabric_cmd cmd_events = {
     .name = "events",
     .args = "[-n NUMBER] [-f]",
     .help = "what happened",
+    .options = options,
+    .take = take,
     .run = run,
 };

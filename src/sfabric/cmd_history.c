@@ -12,15 +12,12 @@
 
 /* What is printed: the last so many samples, so many in a line. */
 struct span {
-    const char *option;
     bool year;
     size_t last, each;
 };
-static const struct span spans[] = {
-    {"", false, 1440, 60},
-    {"--hour", false, 60, 1},
-    {"--year", true, 366 * 24, 24},
-};
+static const struct span a_day = {false, 1440, 60};
+static const struct span an_hour = {false, 60, 1};
+static const struct span a_year = {true, 366 * 24, 24};
 
 /* Samples that share a line. */
 struct summed {
@@ -139,30 +136,32 @@ static void print(const struct lists *l, const struct span *s,
     sfabric_columns_print(c, o);
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+enum { OPT_HOUR = 0x1000, OPT_YEAR };
+
+static const struct option options[] = {
+    {"hour", no_argument, NULL, OPT_HOUR},
+    {"year", no_argument, NULL, OPT_YEAR},
+    {0},
+};
+
+static bool take_option(int val, const char *value, void *span)
+{
+    (void)value;
+    *(const struct span **)span = val == OPT_HOUR ? &an_hour : &a_year;
+    return true;
+}
+
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     struct json_object *in, *reply;
-    const struct span *span = spans;
-    const char *link = NULL;
+    const struct span *span = &a_day;
     struct lists l = {0};
     int rc = SFABRIC_OK;
 
-    for (int i = 1; i < argc; i++) {
-        size_t k = 1;
-
-        while (k < 3 && strcmp(argv[i], spans[k].option) != 0)
-            k++;
-        if (k < 3)
-            span = &spans[k];
-        else if (argv[i][0] != '-' && !link)
-            link = argv[i];
-        else
-            return sfabric_usage(&cmd_history);
-    }
-    if (!link)
-        return sfabric_usage(&cmd_history);
+    if (sfabric_parse(&cmd_history, argc, argv, o, &span) < 0)
+        return SFABRIC_UNKNOWN;
     in = json_object_new_object();
-    jsonx_add_str(in, "link", link);
+    jsonx_add_str(in, "link", argv[1]);
     jsonx_add_bool(in, "year", span->year);
     reply = sfabric_ask(o, "switchmgrd", "history", in);
     if (!reply)
@@ -181,5 +180,9 @@ const struct sfabric_cmd cmd_history = {
     .name = "history",
     .args = "[--hour|--year] LINK",
     .help = "what a link was like",
+    .options = options,
+    .take = take_option,
+    .least = 1,
+    .most = 1,
     .run = run,
 };

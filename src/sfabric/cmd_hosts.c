@@ -68,13 +68,13 @@ static void print_rows(const struct net *net, const struct sfabric_options *o)
     sfabric_columns_print(c, o);
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     struct net *net;
 
-    if (argc > 2)
-        return sfabric_usage(&cmd_hosts);
-    net = sfabric_net(o, argc > 1 ? argv[1] : NULL);
+    if (sfabric_parse(&cmd_hosts, argc, argv, o, NULL) < 0)
+        return SFABRIC_UNKNOWN;
+    net = sfabric_net(o, argv[1]);
     if (!net)
         return SFABRIC_UNKNOWN;
     if (o->json)
@@ -89,5 +89,6 @@ const struct sfabric_cmd cmd_hosts = {
     .name = "hosts",
     .args = "[FILE]",
     .help = "hosts of the map or a net file, and where they hang",
+    .most = 1,
     .run = run,
 };

@@ -70,15 +70,28 @@ static void list_links(const struct net *net, bool all,
     json_object_put(reply);
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
-{
-    bool all = argc > 1 && strcmp(argv[1], "--all") == 0;
-    int at = all ? 2 : 1;
-    struct net *net;
+enum { OPT_ALL = 0x1000 };
 
-    if (argc > at + 1)
-        return sfabric_usage(&cmd_links);
-    net = sfabric_net(o, argc > at ? argv[at] : NULL);
+static const struct option options[] = {
+    {"all", no_argument, NULL, OPT_ALL},
+    {0},
+};
+
+static bool take(int val, const char *value, void *all)
+{
+    (void)value;
+    *(bool *)all |= val == OPT_ALL;
+    return true;
+}
+
+static int run(int argc, char **argv, struct sfabric_options *o)
+{
+    struct net *net;
+    bool all = false;
+
+    if (sfabric_parse(&cmd_links, argc, argv, o, &all) < 0)
+        return SFABRIC_UNKNOWN;
+    net = sfabric_net(o, argv[1]);
     if (!net)
         return SFABRIC_UNKNOWN;
     list_links(net, all, o);
@@ -90,5 +103,8 @@ const struct sfabric_cmd cmd_links = {
     .name = "links",
     .args = "[--all] [FILE]",
     .help = "cables between crossbars (--all: of hosts, too)",
+    .options = options,
+    .take = take,
+    .most = 1,
     .run = run,
 };

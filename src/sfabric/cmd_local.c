@@ -81,13 +81,13 @@ static int show(struct json_object *status, struct json_object *routes,
     return ready ? SFABRIC_OK : SFABRIC_DEGRADED;
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     struct json_object *status, *routes;
     int rc = SFABRIC_UNKNOWN;
 
-    if (argc != 1)
-        return sfabric_usage(&cmd_local);
+    if (sfabric_parse(&cmd_local, argc, argv, o, NULL) < 0)
+        return SFABRIC_UNKNOWN;
     status = sfabric_ask(o, "mapperd", "status", NULL);
     if (!status)
         return SFABRIC_UNKNOWN;

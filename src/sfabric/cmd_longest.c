@@ -80,7 +80,7 @@ static void print_lengths(const struct net *net, const struct lengths *l,
     sfabric_columns_print(c, o);
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     struct net_route_params params = {.hop_limit = NET_ROUTE_MAX};
     struct lengths l = {{0}, {0}, {0}, 0};
@@ -89,9 +89,9 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
     struct net *net;
     int rc = SFABRIC_UNKNOWN;
 
-    if (argc > 2)
-        return sfabric_usage(&cmd_longest);
-    net = sfabric_net(o, argc > 1 ? argv[1] : NULL);
+    if (sfabric_parse(&cmd_longest, argc, argv, o, NULL) < 0)
+        return SFABRIC_UNKNOWN;
+    net = sfabric_net(o, argv[1]);
     if (!net)
         return SFABRIC_UNKNOWN;
     r = net_routes_new(net, &params, &err);
@@ -111,5 +111,6 @@ const struct sfabric_cmd cmd_longest = {
     .name = "longest",
     .args = "[FILE]",
     .help = "how long routes are, with an example of each length",
+    .most = 1,
     .run = run,
 };

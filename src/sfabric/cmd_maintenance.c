@@ -69,13 +69,17 @@ static int show(const struct sfabric_options *o)
     return rc;
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
-    if (argc == 1)
+    int n = sfabric_parse(&cmd_maintenance, argc, argv, o, NULL);
+
+    if (n < 0)
+        return SFABRIC_UNKNOWN;
+    if (n == 0)
         return show(o);
-    if (argc == 3 && strcmp(argv[1], "on") == 0)
+    if (n == 2 && strcmp(argv[1], "on") == 0)
         return change(argv[2], true, o);
-    if (argc == 3 && strcmp(argv[1], "off") == 0)
+    if (n == 2 && strcmp(argv[1], "off") == 0)
         return change(argv[2], false, o);
     return sfabric_usage(&cmd_maintenance);
 }
@@ -84,5 +88,6 @@ const struct sfabric_cmd cmd_maintenance = {
     .name = "maintenance",
     .args = "[on|off NODES]",
     .help = "nodes that are not drained",
+    .most = 2,
     .run = run,
 };

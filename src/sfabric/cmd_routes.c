@@ -16,26 +16,34 @@ struct wishes {
     const char *source, *destination, *file;
 };
 
-static int parse(int argc, char **argv, struct wishes *w)
+enum { OPT_ENGINE = 0x1000 };
+
+static const struct option options[] = {
+    {"engine", required_argument, NULL, OPT_ENGINE},
+    {0},
+};
+
+static bool take(int val, const char *value, void *wishes)
 {
-    w->params.hop_limit = NET_ROUTE_MAX;
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "--engine=", 9) == 0) {
-            if (!net_engine_parse(argv[i] + 9, &w->params.engine))
-                return -1;
-        } else if (argv[i][0] == '-') {
-            return -1;
-        } else if (!w->source) {
-            w->source = argv[i];
-        } else if (strchr(argv[i], '/') || strchr(argv[i], '.')) {
+    struct wishes *w = wishes;
+
+    (void)val;
+    return net_engine_parse(value, &w->params.engine);
+}
+
+/* -1: not to be understood. */
+static int sort_operands(char **argv, struct wishes *w)
+{
+    w->source = argv[1];
+    for (int i = 2; argv[i]; i++) {
+        if (strchr(argv[i], '/') || strchr(argv[i], '.'))
             w->file = argv[i];
-        } else if (!w->destination) {
+        else if (!w->destination)
             w->destination = argv[i];
-        } else {
+        else
             return -1;
-        }
     }
-    return w->source ? 0 : -1;
+    return 0;
 }
 
 static void bytes_of(const struct net *net, const struct net_path *path,
@@ -137,15 +145,17 @@ static int find_host(const struct net *net, const char *name, uint32_t *host)
     return no_such_host(net, name);
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
-    struct wishes w = {0};
+    struct wishes w = {.params = {.hop_limit = NET_ROUTE_MAX}};
     uint32_t from, to = NET_NONE;
     struct net_routes *r = NULL;
     struct errbuf err;
     struct net *net;
 
-    if (parse(argc, argv, &w) < 0)
+    if (sfabric_parse(&cmd_routes, argc, argv, o, &w) < 0)
+        return SFABRIC_UNKNOWN;
+    if (sort_operands(argv, &w) < 0)
         return sfabric_usage(&cmd_routes);
     net = sfabric_net(o, w.file);
     if (net && find_host(net, w.source, &from) == 0 &&
@@ -165,5 +175,9 @@ const struct sfabric_cmd cmd_routes = {
     .name = "routes",
     .args = "[--engine=NAME] SOURCE [DESTINATION] [FILE]",
     .help = "routes of a host, by ports and bytes",
+    .options = options,
+    .take = take,
+    .least = 1,
+    .most = 3,
     .run = run,
 };

@@ -41,18 +41,23 @@ static const char *format_of(const struct wishes *w,
     return "%8T %.5D %N";
 }
 
-static int parse(int argc, char **argv, struct wishes *w)
-{
-    for (int i = 1; i < argc; i++) {
-        const char *a = argv[i];
+/* The names are sinfo's. */
+static const struct option options[] = {
+    {"Node", no_argument, NULL, 'N'},
+    {"long", no_argument, NULL, 'l'},
+    {"list-reasons", no_argument, NULL, 'R'},
+    {0},
+};
 
-        if (a[0] != '-' || strspn(a + 1, "NlR") != strlen(a + 1) || !a[1])
-            return -1;
-        w->each |= strchr(a, 'N') != NULL;
-        w->more |= strchr(a, 'l') != NULL;
-        w->reasons |= strchr(a, 'R') != NULL;
-    }
-    return 0;
+static bool take(int val, const char *value, void *wishes)
+{
+    struct wishes *w = wishes;
+
+    (void)value;
+    w->each |= val == 'N';
+    w->more |= val == 'l';
+    w->reasons |= val == 'R';
+    return true;
 }
 
 static int64_t count_of(struct json_object *summary, const char *what,
@@ -260,14 +265,14 @@ static int show(struct json_object *s, struct json_object *nodes,
     return status_of(s);
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     struct wishes w = {false, false, false};
     struct json_object *s, *nodes, *list = NULL;
     int rc = SFABRIC_UNKNOWN;
 
-    if (parse(argc, argv, &w) < 0)
-        return sfabric_usage(&cmd_summary);
+    if (sfabric_parse(&cmd_summary, argc, argv, o, &w) < 0)
+        return SFABRIC_UNKNOWN;
     s = sfabric_ask(o, "switchmgrd", "summary", NULL);
     if (!s)
         return SFABRIC_UNKNOWN;
@@ -289,5 +294,7 @@ const struct sfabric_cmd cmd_summary = {
     .name = "summary",
     .args = "[-N] [-l] [-R]",
     .help = "how the fabric is (what sfabric alone shows)",
+    .options = options,
+    .take = take,
     .run = run,
 };

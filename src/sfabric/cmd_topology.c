@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "net/format.h"
 #include "net/topo.h"
 #include "net/topo_domains.h"
@@ -15,7 +16,7 @@
 
 struct wishes {
     bool conf;
-    unsigned plane;
+    uint32_t plane;
     const char *file, *domains;
 };
 
@@ -52,23 +53,26 @@ static int put(const struct net *net, const struct wishes *w,
     return rc;
 }
 
-static int parse(int argc, char **argv, struct wishes *w)
+enum { OPT_CONF = 0x1000, OPT_PLANE, OPT_DOMAINS };
+
+static const struct option options[] = {
+    {"conf", no_argument, NULL, OPT_CONF},
+    {"plane", required_argument, NULL, OPT_PLANE},
+    {"domains", required_argument, NULL, OPT_DOMAINS},
+    {0},
+};
+
+static bool take(int val, const char *value, void *wishes)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--conf") == 0)
-            w->conf = true;
-        else if (strcmp(argv[i], "--plane") == 0 && i + 1 < argc &&
-                 strspn(argv[i + 1], "0123456789") == strlen(argv[i + 1]) &&
-                 strlen(argv[i + 1]) - 1 < 3)
-            w->plane = (unsigned)atoi(argv[++i]);
-        else if (strcmp(argv[i], "--domains") == 0 && i + 1 < argc)
-            w->domains = argv[++i];
-        else if (argv[i][0] == '-' || w->file)
-            return -1;
-        else
-            w->file = argv[i];
-    }
-    return w->conf && w->domains ? -1 : 0; /* topology.conf has no blocks */
+    struct wishes *w = wishes;
+
+    if (val == OPT_CONF)
+        w->conf = true;
+    else if (val == OPT_DOMAINS)
+        w->domains = value;
+    else
+        return number_parse(&w->plane, value, 0, 999) == 0;
+    return true;
 }
 
 /* NULL, told: it cannot be used. */
@@ -87,15 +91,18 @@ static struct net_domains *read_domains(const char *path)
     return d;
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     struct wishes w = {0};
     struct net_domains *domains = NULL;
     struct net *net, *named;
     int rc;
 
-    if (parse(argc, argv, &w) < 0)
+    if (sfabric_parse(&cmd_topology, argc, argv, o, &w) < 0)
+        return SFABRIC_UNKNOWN;
+    if (w.conf && w.domains) /* topology.conf has no blocks */
         return sfabric_usage(&cmd_topology);
+    w.file = argv[1];
     if (w.domains && !(domains = read_domains(w.domains)))
         return SFABRIC_UNKNOWN;
     net = sfabric_net(o, w.file);
@@ -115,5 +122,8 @@ const struct sfabric_cmd cmd_topology = {
     .name = "topology",
     .args = "[--conf] [--plane N] [--domains FILE] [FILE]",
     .help = "Slurm's topology.yaml of the fabric or of a net file",
+    .options = options,
+    .take = take,
+    .most = 1,
     .run = run,
 };

@@ -359,7 +359,31 @@ static int explain_it(const char *message)
     return SFABRIC_OK;
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+struct wishes {
+    bool brief;
+    const char *message; /* of which the meaning is asked */
+};
+
+enum { OPT_BRIEF = 0x1000, OPT_EXPLAIN };
+
+static const struct option options[] = {
+    {"brief", no_argument, NULL, OPT_BRIEF},
+    {"explain", required_argument, NULL, OPT_EXPLAIN},
+    {0},
+};
+
+static bool take(int val, const char *value, void *wishes)
+{
+    struct wishes *w = wishes;
+
+    if (val == OPT_EXPLAIN)
+        w->message = value;
+    else
+        w->brief = true;
+    return true;
+}
+
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     static const struct {
         const char *name, *control;
@@ -367,14 +391,14 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
                    {"mapperd", "mapperd.sock"},
                    {"hsnd", "hsnd-0.ctl"},
                    {"swfabd", "swfabd.ctl"}};
-    bool brief = argc == 2 && strcmp(argv[1], "--brief") == 0;
+    struct wishes w = {false, NULL};
     struct findings f;
 
-    if (argc == 3 && strcmp(argv[1], "--explain") == 0)
-        return explain_it(argv[2]);
-    if (argc != 1 && !brief)
-        return sfabric_usage(&cmd_verify);
-    findings_begin(&f, o, brief);
+    if (sfabric_parse(&cmd_verify, argc, argv, o, &w) < 0)
+        return SFABRIC_UNKNOWN;
+    if (w.message)
+        return explain_it(w.message);
+    findings_begin(&f, o, w.brief);
     check_slurm(&f);
     check_plugin(&f, "switch_elan.so", "switch");
     check_plugin(&f, "mpi_impi.so", "mpi");
@@ -397,5 +421,7 @@ const struct sfabric_cmd cmd_verify = {
     .name = "verify",
     .args = "[--brief|--explain TEXT]",
     .help = "is the installation whole? what does a message mean?",
+    .options = options,
+    .take = take,
     .run = run,
 };

@@ -6,10 +6,10 @@
 
 #include "sfabric/sfabric.h"
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
-    if (argc != 1)
-        return sfabric_usage(&cmd_version);
+    if (sfabric_parse(&cmd_version, argc, argv, o, NULL) < 0)
+        return SFABRIC_UNKNOWN;
     puts("sfabric (" PACKAGE_NAME ") " PACKAGE_VERSION);
     return SFABRIC_OK;
 }

@@ -15,7 +15,7 @@
 
 /* What a command prints; NULL: no memory. */
 static char *printed_by(const struct sfabric_cmd *cmd, int argc, char **argv,
-                        const struct sfabric_options *o)
+                        struct sfabric_options *o)
 {
     FILE *terminal = stdout;
     char *text = NULL;
@@ -59,7 +59,7 @@ static int print_lines(const char *text, int lines, int columns)
     return n;
 }
 
-static void once(const struct sfabric_options *o)
+static void once(struct sfabric_options *o)
 {
     struct winsize w = {.ws_row = 0};
     char *summary[] = {(char *)"summary", (char *)"-l", NULL};
@@ -85,11 +85,14 @@ static void once(const struct sfabric_options *o)
     fflush(stdout);
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
-    double every = argc == 2 ? strtod(argv[1], NULL) : 1.0;
+    int n = sfabric_parse(&cmd_watch, argc, argv, o, NULL);
+    double every = n == 1 ? strtod(argv[1], NULL) : 1.0;
 
-    if (argc > 2 || every < 0.1 || every > 3600)
+    if (n < 0)
+        return SFABRIC_UNKNOWN;
+    if (every < 0.1 || every > 3600)
         return sfabric_usage(&cmd_watch);
     if (!isatty(STDOUT_FILENO))
         return sfabric_fail("watch: stdout is no terminal; see events -f");
@@ -104,5 +107,6 @@ const struct sfabric_cmd cmd_watch = {
     .name = "watch",
     .args = "[SECONDS]",
     .help = "summary and events, live in a terminal",
+    .most = 1,
     .run = run,
 };

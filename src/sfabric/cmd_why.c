@@ -118,17 +118,31 @@ static void print_around(struct json_object *reply)
     }
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+enum { OPT_BRIEF = 0x1000 };
+
+static const struct option options[] = {
+    {"brief", no_argument, NULL, OPT_BRIEF},
+    {0},
+};
+
+static bool take(int val, const char *value, void *brief)
+{
+    (void)value;
+    *(bool *)brief |= val == OPT_BRIEF;
+    return true;
+}
+
+static int run(int argc, char **argv, struct sfabric_options *o)
 {
     struct json_object *in, *reply, *node, *rails;
     size_t n;
-    bool brief = argc == 3 && strcmp(argv[1], "--brief") == 0;
+    bool brief = false;
     int rc;
 
-    if (argc != 2 && !brief)
-        return sfabric_usage(&cmd_why);
-    if (why_job_is_one(argv[argc - 1]))
-        return why_job(argv[argc - 1], brief, o);
+    if (sfabric_parse(&cmd_why, argc, argv, o, &brief) < 0)
+        return SFABRIC_UNKNOWN;
+    if (why_job_is_one(argv[1]))
+        return why_job(argv[1], brief, o);
     if (brief)
         return sfabric_usage(&cmd_why);
     if (strpbrk(argv[1], "[,"))
@@ -161,5 +175,9 @@ const struct sfabric_cmd cmd_why = {
     .name = "why",
     .args = "NODE|[--brief] JOBID",
     .help = "why a node is in its state; what a job's links were like",
+    .options = options,
+    .take = take,
+    .least = 1,
+    .most = 1,
     .run = run,
 };

@@ -15,6 +15,7 @@
 #ifndef SF_SFABRIC_SFABRIC_H
 #define SF_SFABRIC_SFABRIC_H
 
+#include <getopt.h>
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@
 #define SFABRIC_DOWN 2
 #define SFABRIC_UNKNOWN 3
 
-/* Options that every subcommand has; given before or after its name. */
+/* Options that every command has; given before or after its name. */
 struct sfabric_options {
     bool json;     /* --json */
     bool noheader; /* -h, --noheader */
@@ -38,16 +39,33 @@ struct sfabric_options {
 
 struct sfabric_cmd {
     const char *name;
-    const char *args; /* "NODE", "[--local]", "" */
+    const char *args; /* "NODE", "[--all] [FILE]", "" */
     const char *help; /* one line */
-    /* argv[0] is the subcommand's name; common options are taken out.
-     * Returns the exit status. */
-    int (*run)(int argc, char **argv, const struct sfabric_options *o);
+    /* Its own options, ended by one of zeros; NULL: none.  val is the option's
+     * letter, or something above 0x1000. */
+    const struct option *options;
+    /* One of them was given: note it in *wishes.  The value is NULL where it
+     * takes none, else borrowed from argv.  false: the value is wrong. */
+    bool (*take)(int val, const char *value, void *wishes);
+    int least, most; /* operands */
+    /* argv[0] is no argument.  Returns the exit status. */
+    int (*run)(int argc, char **argv, struct sfabric_options *o);
 };
 
 #define CMD(name) extern const struct sfabric_cmd cmd_##name;
 #include "sfabric/cmds.def"
 #undef CMD
+
+/* Where in argv the command's name stands, or --help, --local or --version in
+ * its place; 0: nowhere, it is the first command that is meant. */
+int sfabric_command_at(int argc, char **argv);
+
+/* Read the arguments of a command: the common options into *o, its own by
+ * cmd->take() into *wishes (may be NULL without own ones).  The operands are
+ * argv[1] to argv[n] then, and argv[n + 1] is NULL.  Returns n; -1: the usage
+ * is wrong, which has been told: leave with SFABRIC_UNKNOWN. */
+int sfabric_parse(const struct sfabric_cmd *cmd, int argc, char **argv,
+                  struct sfabric_options *o, void *wishes);
 
 /* Ask a daemon ("switchmgrd", "mapperd", "hsnd", "swfabd") at its control
  * socket SF_RUNSTATEDIR/DAEMON.sock.  The request is put (may be NULL: just

@@ -70,11 +70,28 @@ ok "no daemon: it is asked whether it runs" says 3 'does it run' sfabric why n0 
     --socket "$tmp/none"
 ok "help of a command" says 0 'usage: sfabric why NODE|' sfabric why --help
 ok "help is a command, too" says 0 'EXIT STATUS' sfabric help
-ok "a timeout is a number" says 3 '-t lacks' sfabric -t soon hosts "$c64"
-ok "a timeout is more than nothing" says 3 '--timeout=0 lacks' \
+ok "a timeout is a number" says 3 '--timeout has a wrong value "soon"' \
+    sfabric -t soon hosts "$c64"
+ok "a timeout is more than nothing" says 3 '--timeout has a wrong value "0"' \
     sfabric --timeout=0 hosts "$c64"
-ok "an option that there is none is named" says 3 'no option "--nonsense"' \
+ok "an option without its value" says 3 '-s lacks its value' sfabric hosts -s
+ok "an unknown option is named" says 3 'no option "--nonsense"' \
     sfabric --nonsense
+ok "an unknown option of a command is named, with its usage" \
+    says 3 'no option "--al1"; usage: sfabric links' sfabric links --al1 "$c64"
+ok "an unknown letter is named" says 3 'no option "-x"' sfabric links -hx "$c64"
+ok "options behind the operands" lines 0 128 sfabric links "$c64" --all -h
+ok "options before the command" lines 0 64 sfabric -h --timeout 3 links "$c64"
+ok "behind -- there are operands only" says 3 'usage: sfabric links' \
+    sfabric links -- "$c64" --all
+ok "the value of an option may be its next word" lines 0 8 \
+    sfabric routes -h --engine auto h0 h63 "$c64"
+ok "operands that are too many" says 3 'usage: sfabric hosts' \
+    sfabric hosts "$c64" "$c64"
+ok "help of a command, behind its operands" says 0 'usage: sfabric links' \
+    sfabric links "$c64" --help
+ok "letters of the first command, with a common one" \
+    says 3 'does it run' sfabric -hNl --socket "$tmp/none"
 ok "why: one node, no list" says 3 'one node at a time' sfabric why 'n[0-1]'
 ok "events: -n takes a number" says 3 'usage: sfabric events' \
     sfabric events -n soon --socket "$tmp/none"
@@ -118,6 +135,17 @@ ok "completion: files of nets behind their commands" \
 ok "completion: no commands there" \
     eval "! completes 'sfabric --json hosts ' events"
 ok "completion: options of a command" completes 'sfabric draw --d' --dot
+# not_offered: options in the usage of a command that are not completed.
+not_offered() {
+    sfabric --help | awk '/^  [a-z]/ { print $1 }' | while read -r command; do
+        sfabric "$command" --help | sed -n '1s/ \[/\n/gp' |
+            grep -oE -- '--[a-z-]+=?' | while read -r option; do
+                completes "sfabric $command $option" "$option" ||
+                    echo "$command $option"
+            done
+    done
+}
+ok "completion: each option in the usage of a command" lines 0 0 not_offered
 ok "completion: what maintenance takes" completes 'sfabric maintenance o' off
 ok "completion: what --color takes" completes "sfabric --color = al" always
 ok "completion: an option's value is no command" \
