@@ -599,19 +599,23 @@ static int gather(struct meeting *m, uint8_t **all)
  * its own world: the other side gets numbers as the root tells them apart. */
 static int number_clients(struct meeting *m)
 {
-    int n = 0, *world = malloc((size_t)m->size * sizeof(*world));
-    struct impi_side_proc *procs = m->own.procs;
+    uint32_t *number = calloc(impi_be.world.nclients, sizeof(*number)), n = 0;
+    int *world = malloc((size_t)m->size * sizeof(*world));
 
-    if (!world || comm_members(m->comm, world, m->size) != MPI_SUCCESS) {
+    if (!world || !number ||
+        comm_members(m->comm, world, m->size) != MPI_SUCCESS) {
+        free(number);
         free(world);
         return fail(m, MPI_ERR_INTERN, "no memory");
     }
-    for (int i = 0, k; i < m->size; i++) {
-        for (k = 0; k < i; k++)
-            if (client_of(world[k]) == client_of(world[i]))
-                break;
-        procs[i].client = k < i ? procs[k].client : (uint32_t)n++;
+    for (int i = 0; i < m->size; i++) {
+        uint32_t *at = &number[client_of(world[i])]; /* from 1 on */
+
+        if (*at == 0)
+            *at = ++n;
+        m->own.procs[i].client = *at - 1;
     }
+    free(number);
     free(world);
     return n <= SF_IMPI_CLIENTS_MAX
                ? 0
