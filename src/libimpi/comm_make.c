@@ -15,6 +15,7 @@
 #include "libimpi/assist.h"
 #include "libimpi/coll.h"
 #include "libimpi/comm_criss.h"
+#include "libimpi/failed.h"
 #include "libimpi/group.h"
 #include "libimpi/ours.h"
 #include "libimpi/port.h"
@@ -670,6 +671,10 @@ struct side {
     int *world;
 };
 
+/* What a leader tells its group in the place of a proposal where it tells of no
+ * processes. */
+enum { MEETS_CONNECTS, MEETS_ACCEPTS, MEETS_NOBODY };
+
 struct making {
     MPI_Comm local;
     int leader; /* in local */
@@ -760,9 +765,40 @@ static int swap_leaders(struct making *m)
         return rc;
     }
     if (port_agree(swap_by_peer, m, m->port, &acceptor) < 0)
-        return MPI_ERR_OTHER;
-    m->other.head[0] = acceptor;
+        return failed_note_why(m->peer, MPI_ERR_OTHER,
+                               "the leaders agree on no port");
+    m->other.head[0] = acceptor ? MEETS_ACCEPTS : MEETS_CONNECTS;
     m->other.head[1] = 0;
+    return rc;
+}
+
+/* The leader has no other group to tell its own of. */
+static int leader_failed(const struct making *m)
+{
+    return failed_note_why(m->local, MPI_ERR_OTHER,
+                           "the leader of this group could not talk to the "
+                           "other one");
+}
+
+/* What the leader has heard in n elements, or that it failed (own): then the
+ * others have an error as well. */
+static int tell_group(const struct making *m, void *heard, int n,
+                      MPI_Datatype type, int own)
+{
+    int rc = impi_Bcast(heard, n, type, m->leader, m->local);
+
+    return own != MPI_SUCCESS ? own : rc;
+}
+
+static int other_worlds(struct making *m, bool leads)
+{
+    int rc = leads ? swap_worlds(m) : MPI_SUCCESS;
+
+    if (rc != MPI_SUCCESS)
+        m->other.world[0] = -1;
+    rc = tell_group(m, m->other.world, (int)m->other.head[1], MPI_INT, rc);
+    if (rc == MPI_SUCCESS && m->other.world[0] < 0)
+        rc = leader_failed(m);
     return rc;
 }
 
@@ -773,21 +809,22 @@ static int other_side(struct making *m)
     bool leads = m->rank == m->leader;
     int rc = leads ? swap_leaders(m) : MPI_SUCCESS;
 
-    if (rc == MPI_SUCCESS)
-        rc = impi_Bcast(m->other.head, 2, MPI_UINT64_T, m->leader, m->local);
-    if (rc != MPI_SUCCESS || m->other.head[1] == 0)
+    if (rc != MPI_SUCCESS) {
+        m->other.head[0] = MEETS_NOBODY;
+        m->other.head[1] = 0;
+    }
+    rc = tell_group(m, m->other.head, 2, MPI_UINT64_T, rc);
+    if (rc != MPI_SUCCESS)
         return rc;
+    if (m->other.head[1] == 0)
+        return m->other.head[0] == MEETS_NOBODY ? leader_failed(m)
+                                                : MPI_SUCCESS;
     if (m->other.head[1] > impi_be.home)
         return be_raise(m->local, MPI_ERR_INTERN);
     m->other.world = malloc((size_t)m->other.head[1] * sizeof(int));
     if (!m->other.world)
         return be_raise(m->local, MPI_ERR_NO_MEM);
-    if (leads)
-        rc = swap_worlds(m);
-    if (rc == MPI_SUCCESS)
-        rc = impi_Bcast(m->other.world, (int)m->other.head[1], MPI_INT,
-                        m->leader, m->local);
-    return rc;
+    return other_worlds(m, leads);
 }
 
 /* world[]: both groups, the one whose first process is lower in front. */
@@ -862,11 +899,11 @@ int impi_Intercomm_create(MPI_Comm local_comm, int local_leader,
     if (rc == MPI_SUCCESS)
         rc = other_side(&m);
     if (rc == MPI_SUCCESS && m.other.head[1] == 0) {
-        rc = port_meet(m.port, m.other.head[0], local_leader, local_comm,
-                       newintercomm);
+        rc = port_meet(m.port, m.other.head[0] == MEETS_ACCEPTS, m.leader,
+                       m.local, newintercomm);
     } else if (rc == MPI_SUCCESS) {
         world = malloc((size_t)(m.own.head[1] + m.other.head[1]) * sizeof(int));
-        rc = be_raise(local_comm, intercomm(&m, world, newintercomm));
+        rc = be_raise(m.local, intercomm(&m, world, newintercomm));
     }
     free(world);
     free(m.own.world);

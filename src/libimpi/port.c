@@ -1110,6 +1110,14 @@ int impi_Comm_connect(const char *port_name, MPI_Info info, int root,
 
 /* ---- two who can talk already ---- */
 
+/* A port that was for one meeting alone. */
+static void drop_agreed(char name[IMPI_PORT_NAME_SIZE], bool acceptor)
+{
+    if (acceptor && *name)
+        impi_Close_port(name);
+    explicit_bzero(name, IMPI_PORT_NAME_SIZE);
+}
+
 int port_agree(port_swap_f *swap, void *arg, char name[IMPI_PORT_NAME_SIZE],
                bool *acceptor)
 {
@@ -1123,8 +1131,13 @@ int port_agree(port_swap_f *swap, void *arg, char name[IMPI_PORT_NAME_SIZE],
     *acceptor = memcmp(&mine, &theirs, sizeof(mine)) > 0;
     if (*acceptor && impi_Open_port(MPI_INFO_NULL, name) != MPI_SUCCESS)
         *name = '\0';
-    if (swap(arg, name, other, sizeof(other)) < 0)
+    if (swap(arg, name, other, sizeof(other)) < 0) {
+        int saved = errno;
+
+        drop_agreed(name, *acceptor);
+        errno = saved;
         return -1;
+    }
     if (!*acceptor) {
         memcpy(name, other, sizeof(other));
         name[IMPI_PORT_NAME_SIZE - 1] = '\0';
@@ -1143,9 +1156,7 @@ int port_meet(char name[IMPI_PORT_NAME_SIZE], bool acceptor, int root,
                         .until = clock_ms() + READY_MS};
     int rc = begin_meeting(&m, name, newcomm);
 
-    if (acceptor && *name)
-        impi_Close_port(name);
-    explicit_bzero(name, IMPI_PORT_NAME_SIZE);
+    drop_agreed(name, acceptor);
     return rc;
 }
 
@@ -1176,7 +1187,5 @@ int impi_Comm_join(int fd, MPI_Comm *newintercomm)
     if (port_agree(swap_by_socket, &talk, name, &acceptor) == 0)
         return port_meet(name, acceptor, 0, MPI_COMM_SELF, newintercomm);
     errprintf(&err, "the socket: %s", strerror(errno));
-    if (acceptor && *name)
-        impi_Close_port(name);
     return failed_note_why(MPI_COMM_SELF, MPI_ERR_OTHER, err.text);
 }

@@ -6,8 +6,10 @@
  *
  * The accepting one publishes NAME, the other one looks it up.  WHAT: talk, or
  * lost (the accepting world dies, the other one has an error and goes on), or
- * unheard (the same, where only the roots have talked), or
- * world (as talk, between the halves of one world), or names (both).
+ * unheard (the same, where only the roots have talked), or leaderless (the
+ * same, in MPI_Intercomm_create), or alone (the leaders meet by themselves,
+ * then their worlds by MPI_Intercomm_create), or world (as talk, between the
+ * halves of one world), or names (both).
  */
 #include <netinet/in.h>
 #include <stdint.h>
@@ -364,6 +366,23 @@ static void unheard(const char *name)
     MPI_Comm_free(&inter);
 }
 
+/* The leader cannot talk to the other one: all of its group have an error. */
+static void leaderless(const char *name)
+{
+    MPI_Comm inter = meet(name, MPI_COMM_WORLD, 0), other;
+
+    MPI_Barrier(inter);
+    if (accepts)
+        _exit(7);
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK(MPI_Intercomm_create(MPI_COMM_WORLD, 0,
+                               rank == 0 ? inter : MPI_COMM_NULL, 0, 12,
+                               &other) != MPI_SUCCESS);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_free(&inter);
+}
+
 /* ---- one world ---- */
 
 static int listen_here(int *port)
@@ -436,6 +455,8 @@ int main(int argc, char **argv)
         lost(argv[2]);
     } else if (strcmp(argv[3], "unheard") == 0) {
         unheard(argv[2]);
+    } else if (strcmp(argv[3], "leaderless") == 0) {
+        leaderless(argv[2]);
     } else if (strcmp(argv[3], "world") == 0) {
         halves(argv[2]);
     } else if (strcmp(argv[3], "names") == 0) {

@@ -16,16 +16,16 @@ world()
         "$what" >"$TMPDIR/out.$role" 2>&1
 }
 
-# case_meet TITLE ACCEPTOR CONNECTOR: clients in words.
+# case_meet TITLE ACCEPTOR CONNECTOR [WHAT]: clients in words.
 case_meet()
 {
-    local acceptor codes
+    local acceptor codes what=${4:-talk}
     rm -rf "$SLURM_IMPI_NAMES"
     # shellcheck disable=SC2086
-    world accept talk $2 &
+    world accept "$what" $2 &
     acceptor=$!
     # shellcheck disable=SC2086
-    world connect talk $3
+    world connect "$what" $3
     codes=$?
     wait $acceptor
     codes+=" $?"
@@ -106,4 +106,7 @@ case_lost $title lost openmpi:2 "mpich:1 openmpi:1"
 title=who_has_never_talked_hears_of_a_loss
 case_lost $title unheard mpich:2 openmpi:2
 case_lost $title unheard openmpi:3 "mpich:1 openmpi:2"
+title=without_a_leader_the_whole_group_has_an_error
+case_lost $title leaderless mpich:1 "mpich:1 openmpi:1"
+case_lost $title leaderless openmpi:2 mpich:3
 finish
