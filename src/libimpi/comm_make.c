@@ -885,6 +885,58 @@ static int intercomm(struct making *m, int *world, MPI_Comm *newcomm)
     return rc == MPI_SUCCESS ? comm_span(&parts, newcomm) : rc;
 }
 
+static int with_other_side(struct making *m, MPI_Comm *newintercomm)
+{
+    int rc = own_side(m), *world = NULL;
+
+    if (rc == MPI_SUCCESS)
+        rc = other_side(m);
+    if (rc == MPI_SUCCESS && m->other.head[1] == 0) {
+        rc = port_meet(m->port, m->other.head[0] == MEETS_ACCEPTS, m->leader,
+                       m->local, newintercomm);
+    } else if (rc == MPI_SUCCESS) {
+        world =
+            malloc((size_t)(m->own.head[1] + m->other.head[1]) * sizeof(int));
+        rc = be_raise(m->local, intercomm(m, world, newintercomm));
+    }
+    free(world);
+    free(m->own.world);
+    free(m->other.world);
+    return rc;
+}
+
+/* Is it for the library to complain of, before anybody waits for another? */
+static bool is_no_group(const struct making *m)
+{
+    int inter = 0, size = 0;
+
+    return m->local == MPI_COMM_NULL ||
+           impi_real.Comm_test_inter(m->local, &inter) != MPI_SUCCESS ||
+           inter || impi_real.Comm_size(m->local, &size) != MPI_SUCCESS ||
+           m->leader < 0 || m->leader >= size;
+}
+
+/* In a world of one client only the leader may know that there are others: it
+ * says so, and the rest of its group get to know them.  *library: nobody has to
+ * do with another world. */
+static int ask_leader(struct making *m, bool *library)
+{
+    int abroad = impi_be.p2p && impi_span_find(m->peer), rc;
+    struct errbuf err = {""};
+
+    *library = false;
+    if (impi_span_find(m->local))
+        return MPI_SUCCESS;
+    *library = true;
+    if (is_no_group(m))
+        return MPI_SUCCESS;
+    rc = impi_Bcast(&abroad, 1, MPI_INT, m->leader, m->local);
+    *library = rc != MPI_SUCCESS || !abroad;
+    if (!*library && world_open(&err) < 0 && !impi_be.p2p)
+        be_die(1, "SF-E403: cannot meet another world: %s", err.text);
+    return rc;
+}
+
 int impi_Intercomm_create(MPI_Comm local_comm, int local_leader,
                           MPI_Comm peer_comm, int remote_leader, int tag,
                           MPI_Comm *newintercomm)
@@ -894,21 +946,16 @@ int impi_Intercomm_create(MPI_Comm local_comm, int local_leader,
                        .peer = peer_comm,
                        .remote = remote_leader,
                        .tag = tag};
-    int rc = own_side(&m), *world = NULL;
+    bool library = false;
+    int rc = impi_be.spanning ? MPI_SUCCESS : ask_leader(&m, &library);
 
-    if (rc == MPI_SUCCESS)
-        rc = other_side(&m);
-    if (rc == MPI_SUCCESS && m.other.head[1] == 0) {
-        rc = port_meet(m.port, m.other.head[0] == MEETS_ACCEPTS, m.leader,
-                       m.local, newintercomm);
-    } else if (rc == MPI_SUCCESS) {
-        world = malloc((size_t)(m.own.head[1] + m.other.head[1]) * sizeof(int));
-        rc = be_raise(m.local, intercomm(&m, world, newintercomm));
-    }
-    free(world);
-    free(m.own.world);
-    free(m.other.world);
-    return rc;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (library)
+        return ASSISTED(impi_real.Intercomm_create(local_comm, local_leader,
+                                                   peer_comm, remote_leader,
+                                                   tag, newintercomm));
+    return with_other_side(&m, newintercomm);
 }
 
 /* ---- two worlds -------------------------------------------------------- */

@@ -512,7 +512,7 @@ static void start_alone(int port)
     impi_calls_go_across();
 }
 
-int world_open(struct errbuf *err)
+static int open_world(struct errbuf *err)
 {
     int port;
 
@@ -535,6 +535,18 @@ int world_open(struct errbuf *err)
         return errprintf(err, "SF-E516: data of this world travel as "
                               "external32, so it cannot meet another one");
     return 0;
+}
+
+/* Threads may meet others at the same time. */
+int world_open(struct errbuf *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    int rc;
+
+    pthread_mutex_lock(&lock);
+    rc = open_world(err);
+    pthread_mutex_unlock(&lock);
+    return rc;
 }
 
 static int native_init(int *argc, char ***argv, uint32_t nclients)

@@ -235,6 +235,31 @@ static void talk(const char *name, MPI_Comm local, int root)
     CHECK(inter == MPI_COMM_NULL);
 }
 
+/* The leaders meet by MPI_COMM_SELF, and nobody else of their worlds has had to
+ * do with another one before they bring them together; and then again, where
+ * all have. */
+static void leaders_alone(const char *name)
+{
+    MPI_Comm leaders = MPI_COMM_NULL, inter;
+    int n, remote, flag = 0;
+
+    if (rank == size - 1)
+        leaders = meet(name, MPI_COMM_SELF, 0);
+    for (int i = 0; i < 2; i++) {
+        MPI_Intercomm_create(MPI_COMM_WORLD, size - 1, leaders, 0, 14, &inter);
+        MPI_Comm_test_inter(inter, &flag);
+        MPI_Comm_size(inter, &n);
+        MPI_Comm_remote_size(inter, &remote);
+        CHECK(flag && n == size);
+        messages(inter, rank, remote);
+        collectives(inter, rank, remote);
+        merged(inter, rank, n, remote);
+        MPI_Comm_disconnect(&inter);
+    }
+    if (leaders != MPI_COMM_NULL)
+        MPI_Comm_disconnect(&leaders);
+}
+
 /* ---- what goes wrong ---- */
 
 static void wrong_ports(void)
@@ -457,6 +482,8 @@ int main(int argc, char **argv)
         unheard(argv[2]);
     } else if (strcmp(argv[3], "leaderless") == 0) {
         leaderless(argv[2]);
+    } else if (strcmp(argv[3], "alone") == 0) {
+        leaders_alone(argv[2]);
     } else if (strcmp(argv[3], "world") == 0) {
         halves(argv[2]);
     } else if (strcmp(argv[3], "names") == 0) {

@@ -92,6 +92,10 @@ case_meet $title "mpich:1 openmpi:1" mpich:2
 case_meet $title "-i openmpi:2 mpich:2" "mpich:1 openmpi:2"
 IMPI_SHM=0 case_meet two_worlds_talk_by_tcp openmpi:2 mpich:2
 case_meet two_worlds_talk_over_ipv6 "-6 mpich:1" "-6 openmpi:2"
+title=worlds_whose_leaders_met_alone_are_brought_together
+case_meet $title mpich:2 openmpi:2 alone
+case_meet $title openmpi:3 mpich:1 alone
+case_meet $title mpich:2 "mpich:1 openmpi:1" alone
 case_one halves_of_a_world_talk world mpich:4
 case_one halves_of_a_world_talk world openmpi:3
 case_one halves_of_a_world_talk world -i mpich:2 openmpi:2
