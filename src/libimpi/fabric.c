@@ -155,12 +155,26 @@ bool fabric_start(const struct netaddr *own)
     order = libfabric_wanted();
     fabric.open = order && libfabric_find(&fabric.lib, &why_not) == 0 &&
                   open_first(order, own);
+    if (fabric.open) /* whatever others of the list, or of our worlds, lacked */
+        why_not.text[0] = '\0';
     return fabric.open;
 }
 
 const char *fabric_name(void)
 {
     return fabric.open ? fabric.end.name : NULL;
+}
+
+const char *fabric_library(bool *had)
+{
+    *had = fabric.lib.had;
+    return fabric.lib.path;
+}
+
+void fabric_refuse(const char *why)
+{
+    if (libfabric_wanted())
+        errprintf(&why_not, "%s", why);
 }
 
 void fabric_stop(void)
@@ -531,8 +545,16 @@ bool fabric_start(const struct netaddr *own)
     return false;
 }
 
+void fabric_refuse(const char *why)
+{
+}
+
 /* Without a start nobody calls these. */
 const char *fabric_name(void)
+{
+    return NULL;
+}
+const char *fabric_library(bool *had)
 {
     return NULL;
 }

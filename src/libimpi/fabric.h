@@ -29,6 +29,11 @@ bool fabric_start(const struct netaddr *own);
 const char *fabric_why_not(void);
 /* The provider's name, once the fabric is open. */
 const char *fabric_name(void);
+/* The file of libfabric, then; *had: the process had it before. */
+const char *fabric_library(bool *had);
+/* Our own world has none, for this reason, which is told if one was requested
+ * and none opens for another world. */
+void fabric_refuse(const char *why);
 /* Close the fabric; it is no longer in use. */
 void fabric_stop(void);
 /* In a child after fork: leave the fabric to the parent. */

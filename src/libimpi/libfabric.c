@@ -5,6 +5,7 @@
 #ifdef WITH_FABRIC
 #include <dirent.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,13 +99,16 @@ static void keep_no_memory(void *so)
 int libfabric_find(struct libfabric *lib, struct errbuf *err)
 {
     void *so = dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD);
+    struct link_map *map;
 
+    lib->had = so != NULL;
     if (!so) {
         so = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
         if (!so)
             return errprintf(err, "%s", dlerror());
         keep_no_memory(so);
     }
+    lib->path = dlinfo(so, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
     *(void **)&lib->dupinfo = symbol(so, "fi_dupinfo", err);
     *(void **)&lib->freeinfo = symbol(so, "fi_freeinfo", err);
     *(void **)&lib->getinfo = symbol(so, "fi_getinfo", err);

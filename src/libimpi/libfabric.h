@@ -31,6 +31,8 @@ struct libfabric {
                    const struct fi_info *, struct fi_info **);
     int (*make)(struct fi_fabric_attr *, struct fid_fabric **, void *);
     const char *(*strerror)(int);
+    const char *path;
+    bool had; /* the process had it before */
 };
 
 /* The user's word, else the site's, else what hardware there is: names of

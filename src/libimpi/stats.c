@@ -41,6 +41,8 @@ static void table(FILE *f)
 static void fabric_line(FILE *f)
 {
     struct fabric_counts c;
+    const char *path;
+    bool had;
 
     if (fabric_why_not())
         fprintf(f, "slurm-fabric: rank %d: no fabric: %s\n", impi_be.rank,
@@ -56,6 +58,10 @@ static void fabric_line(FILE *f)
             impi_be.rank, fabric_name(), c.frames_out, c.bytes_out, c.lent_out,
             c.frames_in, c.bytes_in, c.reads, c.staged, c.strangers, c.puts,
             c.gets);
+    path = fabric_library(&had);
+    fprintf(f, "slurm-fabric: rank %d: libfabric is %s, %s\n", impi_be.rank,
+            path,
+            had ? "which the process had already" : "loaded for IMPI alone");
 }
 
 void stats_print(void)

@@ -21,6 +21,7 @@
 #include "libimpi/background.h"
 #include "libimpi/coll.h"
 #include "libimpi/crowd.h"
+#include "libimpi/fabric.h"
 #include "libimpi/foreign.h"
 #include "libimpi/group.h"
 #include "libimpi/conns.h"
@@ -388,6 +389,15 @@ static void check_native_size(const struct task_env *env,
                rank, size, c->native_rank, c->native_size);
 }
 
+/* Not every world has libfabric, whatever the user wants. */
+static void refuse_fabric(void)
+{
+    if (impi_be.relay >= 0)
+        fabric_refuse("messages to other clients are relayed");
+    else if (!(impi_be.world.flags & IMPI_WORLD_FABRIC))
+        fabric_refuse("not every client of this world knows of it");
+}
+
 static void span_world(const struct task_env *env)
 {
     struct errbuf err = {""};
@@ -408,6 +418,7 @@ static void span_world(const struct task_env *env)
         be_die(1, "SF-E403: cannot set up the world: %s", err.text);
     if (impi_be.relay >= 0 && conns_use_relay(impi_be.relay) < 0)
         be_die(1, "SF-E403: cannot set up the relay");
+    refuse_fabric();
     check_native_size(env, impi_be.world_comm);
     impi_be.pending = impi_be.crowded;
     impi_be.spanning = true;

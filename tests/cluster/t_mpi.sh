@@ -173,4 +173,22 @@ case_relay_beyond_the_limit_of_connections() {
     assert_nothing_left
 }
 
+# The same of a world that would have libfabric, which says why it has none.
+case_relay_beyond_the_limit_with_a_fabric() {
+    ldconfig -p | grep -qF 'libfabric.so.1' || skip "no libfabric1"
+    export IMPI_FABRIC=tcp IMPI_SHM=0 IMPI_STATS=1 SLURM_IMPI_DIRECT=1
+    for prog in flood order types; do
+        two $prog
+        assert_error 'no fabric: messages to other clients are relayed'
+        ! grep -q 'frames out' <<<"$err" || fail "a fabric: $err"
+    done
+    three coll
+    export SLURM_IMPI_DIRECT=2
+    two flood
+    assert_error 'frames out with [1-9]'
+    ! grep -q 'no fabric' <<<"$err" || fail "none: $err"
+    unset IMPI_FABRIC IMPI_SHM IMPI_STATS SLURM_IMPI_DIRECT
+    assert_nothing_left
+}
+
 run_cases

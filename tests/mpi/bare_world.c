@@ -4,8 +4,8 @@
  * client is started by its own library's launcher; this program plays
  * impid's part towards the processes (impi/task_wire.h).
  *
- *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-o] [-l] [-m maxdatalen]
- *              [-a address] FAMILY:N ... -- PROGRAM [ARG ...]
+ *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-t] [-o] [-l]
+ *              [-m maxdatalen] [-a address] FAMILY:N ... -- PROGRAM [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
  * ranks are dealt out to the clients in turn, instead of client by client.
@@ -14,7 +14,8 @@
  * the last rank is said to be at an address of a network for documents.  -f:
  * the others reach it by a way that another user floods (flooded_way.h).  -w:
  * no windows span, as before version 4 of the extensions.  -s: their members
- * share no memory, as before version 5.  -o: what stands for MUNGE says that
+ * share no memory, as before version 5.  -t: no libfabric, as before version 6.
+ * -o: what stands for MUNGE says that
  * another user runs it.  -l: a process that vanishes is left to the others,
  * which have to see it themselves.  BARE_FRONT names the library to preload.
  * Exit code: that of MPI_Abort; 1 when a process vanished; else the worst of
@@ -589,6 +590,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             /* before version 5 */
             b.without |=
                 IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC;
+        } else if (strcmp(*argv, "-t") == 0) {
+            b.without |= IMPI_WORLD_FABRIC | IMPI_WORLD_RMA_FABRIC;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
             *maxdatalen = (uint32_t)atoi(*++argv);
         } else if (strcmp(*argv, "-a") == 0 && argv[1]) {
@@ -621,8 +624,8 @@ int main(int argc, char **argv)
 
     if (!program || !*program) {
         fprintf(stderr,
-                "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-l] "
-                "[-m bytes] "
+                "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-t] "
+                "[-l] [-m bytes] "
                 "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;
     }

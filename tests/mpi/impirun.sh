@@ -56,8 +56,8 @@ case_world()
     report $? "messages_cross_by_relay: $name in $*${SERVER:+, $SERVER}"
 }
 
-# case_strict RANK FAMILY [ARGS]: our client RANK, the script is the other.
-case_strict()
+# strict_world RANK FAMILY [ARGS]: our client RANK, the script is the other.
+strict_world()
 {
     ${SERVER:-start_server} 2
     client "$1" 1 "$dir/strict.$2"
@@ -67,6 +67,11 @@ case_strict()
     codes_of_all >"$TMPDIR/out.codes"
     [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
         grep -q "^PASS strict rank $1" "$TMPDIR/out.$1"
+}
+
+case_strict() # the same
+{
+    strict_world "$@"
     report $? "strict_peer: our client $1 is $2 ${*:3}${SERVER:+, $SERVER}"
 }
 

@@ -10,7 +10,11 @@ first=${MIXES_FIRST:-1} runs=${MIXES_RUNS:-2} rounds=${MIXES_ROUNDS:-25}
 
 world()
 {
+    local rc
     "${limited[@]}" 120 "$dir/bare_world" "$@" >"$TMPDIR/out" 2>&1
+    rc=$?
+    grep -E ': (libfabric is|no fabric:) ' "$TMPDIR/out" >"$TMPDIR/library"
+    return $rc
 }
 
 # What the tables say of how messages went, once each.
@@ -94,6 +98,21 @@ lent_with_heads()
          END { exit bad || NR == 0 }' "$TMPDIR/lent"
 }
 
+# What rank 0 said of libfabric is this (a pattern).
+said_of_library()
+{
+    grep -qE "^slurm-fabric: rank 0: $1\$" "$TMPDIR/library"
+}
+
+# case_library TEXT SAID WAY: all goes this way, and this is said (a pattern).
+case_library()
+{
+    world mpich:1 openmpi:1 -- "$dir/ring" &&
+        grep -q "^PASS ring" "$TMPDIR/out" && [[ "$(ways)" =~ ^$3\ $ ]] &&
+        said_of_library "$2"
+    report $? "$title: $1"
+}
+
 # One client's processes are kept from it by a front of their own environment.
 case_one_side_only()
 {
@@ -147,8 +166,6 @@ make_faulty()
 
 faulty_world() # FAULT COMMAND..
 {
-    local real
-    real=$(ldconfig -p | sed -n 's/.*libfabric\.so\.1 .*=> //p' | head -n 1)
     FAULTY_REAL=$real FAULTY_FABRIC=$1 LD_LIBRARY_PATH=$faulty \
         world mpich:1 mpich:1 -- "${@:2}"
 }
@@ -280,6 +297,8 @@ if "${limited[@]}" 60 mpirun.openmpi --allow-run-as-root --oversubscribe \
     -n 2 "$dir/ring.openmpi" >"$TMPDIR/out" 2>&1; then
     for prog in ring sizes coll collv rma_sync; do
         case_run $prog -i openmpi:2 mpich:1
+        said_of_library "libfabric is /.*, which the process had already"
+        report $? "$title: the same one, $prog"
     done
 else
     skipped $title "Open MPI has no messages by libfabric's tcp"
@@ -300,12 +319,30 @@ else
     report $? "$title: windows without messages"
     IMPI_FABRIC=shm case_run random_mix -i mpich:2 openmpi:2 -- "$first" 25
 fi
+title=whose_libfabric
+real=$(ldconfig -p | sed -n 's/.*libfabric\.so\.1 .*=> //p' | head -n 1)
+case_library "the process has none" \
+    "libfabric is /.*, loaded for IMPI alone" 'tcp(;ofi_rxm)?'
+mkdir "$TMPDIR/own"
+cp "$real" "$TMPDIR/own/libfabric.so.1"
+BARE_FRONT=$front:$TMPDIR/own/libfabric.so.1 case_library \
+    "the process has one" \
+    "libfabric is $TMPDIR/own/libfabric.so.1, which the process had already" \
+    'tcp(;ofi_rxm)?'
+if gcc -shared -fPIC -o "$TMPDIR/no_fabric.so" "$tests/mpi/no_fabric.c" -ldl \
+    2>"$TMPDIR/out"; then
+    BARE_FRONT=$front:$TMPDIR/no_fabric.so case_library "there is none" \
+        "no fabric: libfabric.so.1[^:]*: cannot open .*" TCP
+else
+    skipped "$title: there is none" "no compiler"
+fi
 title=which_provider
 # (tcp has datagrams of its own, without ofi_rxm, from libfabric 2 on)
 case_by tcp 'tcp(;ofi_rxm)?' '' mpich:1 openmpi:1
 case_by none,tcp 'tcp(;ofi_rxm)?' '' mpich:1 openmpi:1
 case_by none TCP '' mpich:1 openmpi:1
 case_by nothing_such TCP 'nothing_such: ' mpich:1 openmpi:1
+case_by tcp TCP 'not every client of this world' -t mpich:1 openmpi:1
 case_one_side_only mpich
 case_one_side_only openmpi
 if make_faulty; then

@@ -83,6 +83,17 @@ case_turns()
     report $? "bcasts_from_two_roots_come_in_turn: from $1"
 }
 
+# No byte of what is ours reaches it, whatever was asked for.
+case_strict_peer_sees_tcp_only() # RANK FAMILY
+{
+    IMPI_FABRIC=tcp IMPI_STATS=1 strict_world "$@" &&
+        grep -q "no fabric: messages to other clients are relayed" \
+            "$TMPDIR/out.$1" &&
+        ! grep -q "frames out" "$TMPDIR/out.$1" &&
+        grep -qE "^slurm-fabric: rank $1: +[01] .* TCP$" "$TMPDIR/out.$1"
+    report $? "strict_peer_sees_tcp_only: IMPI_FABRIC=tcp, our client $1 is $2"
+}
+
 # A server that waits for all at each label, and two addresses of it: $hostport
 # and $slow, which has latency.
 start_waiting_server() # CLIENTS [BUSY]
@@ -187,6 +198,8 @@ case_strict 0 mpich
 case_strict 1 openmpi
 case_strict 0 openmpi --strangers
 case_strict 1 mpich
+case_strict_peer_sees_tcp_only 0 openmpi
+case_strict_peer_sees_tcp_only 1 mpich
 if [ "$(id -u)" = 0 ]; then
     case_strict 0 mpich --flood 65534
 else
