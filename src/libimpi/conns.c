@@ -295,23 +295,30 @@ __attribute__((noreturn)) static void unreachable(uint32_t peer,
 
 __attribute__((noreturn)) static void lost(uint32_t peer, const char *why)
 {
-    const char *file = peer == PEER_RELAY ? NULL : file_waits(peer);
+    const char *file, *window;
     char where[NETADDR_TEXT_MAX];
     struct netaddr at;
 
-    if (file) /* every process that hears of it says so before it is ended */
-        be_say("SF-E402: lost rank %u (client %u) in a collective call on %s: "
-               "it may not be whole",
-               peer, client_of((int)peer), file);
-    be_last_words();
-    if (peer == PEER_RELAY)
+    if (peer == PEER_RELAY) {
+        be_last_words();
         be_die(1, "SF-E402: lost impid, which relays to other clients: %s",
                why);
+    }
+    file = file_waits(peer);
+    window = win_of_lost(peer);
     at = address_of(peer);
     netaddr_print(where, &at);
-    be_die(1, "SF-E402: lost rank %u (client %u, %s): %s%s%s%s", peer,
-           client_of((int)peer), where, why, win_waits(),
-           file ? "; in a collective call on " : "", file ? file : "");
+    if (file)
+        be_die_heard(1,
+                     "SF-E402: lost rank %u (client %u, %s): %s; in a "
+                     "collective call on %s, which may not be whole",
+                     peer, client_of((int)peer), where, why, file);
+    if (*window)
+        be_die_heard(1, "SF-E402: lost rank %u (client %u, %s): %s%s", peer,
+                     client_of((int)peer), where, why, window);
+    be_last_words();
+    be_die(1, "SF-E402: lost rank %u (client %u, %s): %s", peer,
+           client_of((int)peer), where, why);
 }
 
 /* By its host: a process of a client that is not ours has no address of its

@@ -61,6 +61,13 @@ void be_last_words(void)
         poll(&p, 1, LAST_WORDS_MS);
 }
 
+__attribute__((noreturn)) static void end_job(int code, const char *text)
+{
+    agent_abort(&impi_be.agent, code, text);
+    fflush(NULL);
+    _exit(code);
+}
+
 void be_die(int code, const char *fmt, ...)
 {
     char text[SF_ERRBUF_SIZE];
@@ -70,7 +77,18 @@ void be_die(int code, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     be_say("%s", text);
-    agent_abort(&impi_be.agent, code, text);
-    fflush(NULL);
-    _exit(code);
+    end_job(code, text);
+}
+
+void be_die_heard(int code, const char *fmt, ...)
+{
+    char text[SF_ERRBUF_SIZE];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    be_say("%s", text);
+    be_last_words();
+    end_job(code, text);
 }

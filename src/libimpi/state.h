@@ -147,6 +147,10 @@ void be_last_words(void);
 /* Cannot go on: say why, end the whole job, _exit(code). */
 void be_die(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), noreturn));
+/* The same of a connection that has ended, where each process that hears of it
+ * shall have said so: impid has its time after that. */
+void be_die_heard(int code, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
 
 /* If this is an error, comm's error handler shall have it when the call of the
  * program ends (failed.h).  Returns the code. */

@@ -5,6 +5,7 @@
  */
 #include "libimpi/win.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -37,6 +38,34 @@ struct win *win_of(const struct impi_rma_win *core)
 
     while (w && w->core != core)
         w = w->next;
+    return w;
+}
+
+const char *win_text(const struct win *w, char text[WIN_TEXT_MAX])
+{
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    int n;
+
+    impi_real.Win_get_name(w->handle, name, &n);
+    snprintf(text, WIN_TEXT_MAX, "a window of %d processes%s%s", w->c->size,
+             name[0] ? ", " : "", name);
+    return text;
+}
+
+static bool has(const struct win *w, uint32_t rank)
+{
+    for (int i = 0; i < w->c->size; i++)
+        if (w->c->world[i] == (int)rank)
+            return true;
+    return false;
+}
+
+const struct win *win_with(uint32_t rank)
+{
+    const struct win *w = __atomic_load_n(&windows, __ATOMIC_ACQUIRE);
+
+    while (w && !has(w, rank))
+        w = __atomic_load_n(&w->next, __ATOMIC_ACQUIRE);
     return w;
 }
 

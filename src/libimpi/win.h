@@ -80,9 +80,14 @@ static inline bool win_is_open(const struct win *w, int target)
 /* Is it one that windows that span tell of themselves? */
 bool win_attr_ours(int keyval);
 
-/* What this process waits for when it has lost another one: text to put behind,
- * or "". */
-const char *win_waits(void);
+/* "a window of 4 processes, its name". */
+#define WIN_TEXT_MAX (MPI_MAX_OBJECT_NAME + 64)
+const char *win_text(const struct win *w, char text[WIN_TEXT_MAX]);
+/* One that this process and that rank are members of, or NULL. */
+const struct win *win_with(uint32_t rank);
+/* What this process waits for when it has lost that one, or which window they
+ * share: text to put behind, or "". */
+const char *win_of_lost(uint32_t rank);
 
 /* Note an error for the window's handler.  Returns the code. */
 int win_raise(const struct win *w, int code);

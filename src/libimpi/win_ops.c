@@ -110,12 +110,13 @@ static const char *reason(uint32_t error)
 static int settle_refusal(struct win *w)
 {
     struct impi_rma_refusal r;
+    char window[WIN_TEXT_MAX];
 
     if (!impi_rma_win_refused(w->core, &r))
         return MPI_SUCCESS;
-    be_say("SF-E513: rank %u of the window refused an access at displacement "
-           "%lld: %s",
-           r.target, (long long)r.disp, reason(r.error));
+    be_say("SF-E513: rank %d refused an access at displacement %lld of %s: %s",
+           w->c->world[r.target], (long long)r.disp, win_text(w, window),
+           reason(r.error));
     return class_of(r.error);
 }
 

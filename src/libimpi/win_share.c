@@ -242,21 +242,16 @@ bool win_share_reaches(const struct win *w, int member)
 static void look_at(const struct win *w, uint32_t who, uint32_t target,
                     const char *what)
 {
-    char name[MPI_MAX_OBJECT_NAME] = "";
+    char window[WIN_TEXT_MAX];
     uint32_t rank;
-    int n;
 
     if (who >= (uint32_t)w->c->size || w->pids[who] == 0 ||
         !share_is_gone(w->pids[who]))
         return;
     rank = (uint32_t)w->c->world[who];
-    be_last_words();
-    impi_real.Win_get_name(w->handle, name, &n);
-    be_die(1,
-           "SF-E402: lost rank %u (client %u), which %s rank %d in a window "
-           "of %d processes%s%s",
-           rank, client_of(rank), what, w->c->world[target], w->c->size,
-           name[0] ? ", " : "", name);
+    be_die_heard(1, "SF-E402: lost rank %u (client %u), which %s rank %d in %s",
+                 rank, client_of(rank), what, w->c->world[target],
+                 win_text(w, window));
 }
 
 void win_share_watch(const struct win *w, int target)

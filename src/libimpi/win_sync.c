@@ -44,21 +44,22 @@ static void wait_ends(void)
     waits_in = NULL;
 }
 
-const char *win_waits(void)
+const char *win_of_lost(uint32_t rank)
 {
-    static char text[MPI_MAX_OBJECT_NAME + 160];
-    char name[MPI_MAX_OBJECT_NAME] = "", whose[32] = "all";
-    int n;
+    static char text[WIN_TEXT_MAX + 96];
+    const struct win *in = waits_in ? waits_in : win_with(rank);
+    char window[WIN_TEXT_MAX], whose[32] = "all";
 
-    if (!waits_in)
+    if (!in)
         return "";
-    if (waits_for >= 0)
-        snprintf(whose, sizeof(whose), "rank %d",
-                 waits_in->c->world[waits_for]);
-    impi_real.Win_get_name(waits_in->handle, name, &n);
-    snprintf(text, sizeof(text),
-             "; waits for %s of %s in a window of %d processes%s%s", waits_why,
-             whose, waits_in->c->size, name[0] ? ", " : "", name);
+    win_text(in, window);
+    if (waits_in && waits_for >= 0)
+        snprintf(whose, sizeof(whose), "rank %d", in->c->world[waits_for]);
+    if (waits_in)
+        snprintf(text, sizeof(text), "; waits for %s of %s in %s", waits_why,
+                 whose, window);
+    else
+        snprintf(text, sizeof(text), "; it was in %s", window);
     return text;
 }
 

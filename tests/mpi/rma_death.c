@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- *   rma_death WHO [unheard]
+ *   rma_death WHO
  *
- * Rank 1 is killed in an epoch, while the others wait for what only it can do;
- * or lives on, but its connections end:
+ * All have used the memory of rank 1, and it theirs.  Then it is killed in an
+ * epoch, while the others wait for what only it can do:
  *
  *   target   they put to it and flush, again and again
  *   origin   rank 0 has posted and waits for its complete
@@ -11,37 +11,33 @@
  *   fence    they are in a fence
  *
  * Nobody comes through. */
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "rma.h"
 
-#define FDS 256
-
-static int *mem, unheard;
+static int *mem;
 static MPI_Win win;
-
-static void end_connections(void)
-{
-    for (int fd = 0; fd < FDS; fd++) {
-        struct sockaddr_storage peer;
-        socklen_t len = sizeof(peer);
-
-        if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
-            peer.ss_family == AF_INET)
-            shutdown(fd, SHUT_RDWR);
-    }
-}
 
 static void die(void)
 {
-    if (!unheard)
-        raise(SIGKILL);
-    end_connections();
-    for (;;)
-        pause();
+    raise(SIGKILL);
+}
+
+static void meet(int target)
+{
+    int v;
+
+    MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+    MPI_Get(&v, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+    MPI_Win_unlock(target, win);
+}
+
+static void meet_all(void)
+{
+    for (int r = 0; r < size; r++)
+        if (rank == 1 || r == 1)
+            meet(r);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void all_but_one(int cell)
@@ -118,10 +114,10 @@ int main(int argc, char **argv)
     const char *who = argc > 1 ? argv[1] : "";
 
     begin(&argc, &argv);
-    unheard = argc > 2 && strcmp(argv[2], "unheard") == 0;
     win = window_over(&mem, (size_t)size * sizeof(int), sizeof(int), 1);
     MPI_Win_set_name(win, "shelf");
     MPI_Barrier(MPI_COMM_WORLD);
+    meet_all();
     if (strcmp(who, "target") == 0)
         target();
     else if (strcmp(who, "origin") == 0)

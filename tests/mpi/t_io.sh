@@ -79,9 +79,10 @@ case_death() # SAYERS WHAT CLIENTS..
     rc=$?
     [ $rc = 1 ] && ! grep -qE "came through|^PASS" "$TMPDIR/out" &&
         [ "$(grep -cE "^slurm-fabric: rank [0-9]: SF-E402: lost rank 1 \
-\(client 1\) in a collective call on $IO_DIR/fault: " "$TMPDIR/out")" -ge "$n" ] &&
+\(client 1, [^)]*\): .*; in a collective call on $IO_DIR/fault, which may not be \
+whole$" "$TMPDIR/out")" -ge "$n" ] &&
         grep -qE "ending the job: rank [0-9] ended it: SF-E402: lost rank 1 .*\
-; in a collective call on $IO_DIR/fault$" "$TMPDIR/out"
+; in a collective call on $IO_DIR/fault, which may not be whole$" "$TMPDIR/out"
     report $? "$title: $2 $3 $4 ${5-}"
 }
 

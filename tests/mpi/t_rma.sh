@@ -40,18 +40,22 @@ case_death_ends_all() # WHO CLIENTS..
     report $? "$title: $*"
 }
 
-# Who is no longer heard is lost: who waits in the window says for what (a
-# pattern), with rank and window.
-case_who_is_lost_in_an_epoch_is_named() # WHO WHAT
+# Who is left alone sees the end of its connection to the dead one: every process
+# that has one says so, with rank and window, and who waits there, for what (a
+# pattern).
+case_all_name_the_dead_and_the_window() # WHO WHAT CLIENTS..
 {
-    local title=who_is_lost_in_an_epoch_is_named rc
-    IMPI_SHM=0 "${limited[@]}" 60 "$dir/bare_world" mpich:2 openmpi:2 -- \
-        "$dir/rma_death" "$1" unheard >"$TMPDIR/out" 2>&1
+    local title=all_name_the_dead_and_the_window rc rank
+    IMPI_SHM=0 "${limited[@]}" 60 "$dir/bare_world" -l "${@:3}" -- \
+        "$dir/rma_death" "$1" >"$TMPDIR/out" 2>&1
     rc=$?
-    [ $rc = 1 ] && grep -qE "^slurm-fabric: rank [023]: SF-E402: lost rank 1 \
-\(client 0, [^)]*\): .*; waits for $2 in a window of 4 processes, shelf$" \
+    for rank in 0 2 3; do
+        grep -qE "^slurm-fabric: rank $rank: SF-E402: lost rank 1 \
+\(client 1[,)].*in a window of 4 processes, shelf$" "$TMPDIR/out" || rc=99
+    done
+    [ $rc = 1 ] && grep -qE "SF-E402: lost rank 1 .*$2 in a window of" \
         "$TMPDIR/out"
-    report $? "$title: $1"
+    report $? "$title: $1 in ${*:3}"
 }
 
 # Each client's launcher is in a user namespace of its own: the kernel refuses
@@ -178,8 +182,17 @@ for who in target origin holder fence; do
     case_death_ends_all $who -i openmpi:2 mpich:1
     SLURM_IMPI_WINDOWS=messages case_death_ends_all $who mpich:2 openmpi:1
 done
-case_who_is_lost_in_an_epoch_is_named target "a flush of rank 1"
-case_who_is_lost_in_an_epoch_is_named origin "the epoch of all"
-case_who_is_lost_in_an_epoch_is_named holder "the lock of rank 0"
-case_who_is_lost_in_an_epoch_is_named fence "(a flush of rank 1|the fence of all)"
+for world in "mpich:1 openmpi:1 mpich:2" "openmpi:1 mpich:1 openmpi:2"; do
+    # shellcheck disable=SC2086
+    {
+        case_all_name_the_dead_and_the_window target \
+            "waits for a flush of rank 1" $world
+        case_all_name_the_dead_and_the_window origin \
+            "waits for the epoch of all" $world
+        case_all_name_the_dead_and_the_window holder \
+            "waits for the lock of rank 0" $world
+        case_all_name_the_dead_and_the_window fence \
+            "waits for (a flush of rank 1|the fence of all)" $world
+    }
+done
 finish
