@@ -751,7 +751,7 @@ static struct model_item *take_record(struct model *m, const struct report *rep,
     if (from == REPORT_HSND)
         note_answered(m, it, r, now);
     if (from == REPORT_NICD)
-        model_nic_take(m, it, rep, r, now);
+        model_nic_take(it, rep, r, now);
     note(m, it, from, r->seen, r->why, now);
     model_judge(m, it, now);
     return it;
@@ -1025,6 +1025,7 @@ int model_take(struct model *m, const struct report *rep,
                             rep->node);
     if (!m->began)
         m->began = now;
+    model_listens(m, now);
     model_note_word(m, r, rep, now);
     if (model_check(m, r, rep, now, err) < 0) {
         r->pub.refused++;

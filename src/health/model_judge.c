@@ -708,8 +708,27 @@ static void note_down(struct model_item *it, bool proven, int64_t now)
         it->pub.count++;
 }
 
-static void take_verdict(struct model_item *it, const struct verdict *v,
-                         int64_t now)
+/* The last word that a verdict stands on; `now` where no one source has it. */
+static int64_t word_of(const struct model *m, const struct model_item *it,
+                       int source, int64_t now)
+{
+    return source >= 0 && it->pub.evidence[source].known
+               ? model_vouched(m, it, (enum report_from)source)
+               : now;
+}
+
+static void take_proof(const struct model *m, struct model_item *it,
+                       const struct verdict *v, int64_t now)
+{
+    if (!v->proven || v->seen == SEEN_UP)
+        it->proven_since = 0;
+    else if (!it->proven_since)
+        it->proven_since = now;
+    it->word = word_of(m, it, v->source, now);
+}
+
+static void take_verdict(const struct model *m, struct model_item *it,
+                         const struct verdict *v, int64_t now)
 {
     if (!it->judged || v->seen != it->raw) {
         if (v->seen == SEEN_DOWN && it->definite != SEEN_DOWN)
@@ -726,10 +745,7 @@ static void take_verdict(struct model_item *it, const struct verdict *v,
         it->back_since = now;
     if (v->seen != SEEN_UNKNOWN)
         it->definite = v->seen;
-    if (!v->proven || v->seen == SEEN_UP)
-        it->proven_since = 0;
-    else if (!it->proven_since)
-        it->proven_since = now;
+    take_proof(m, it, v, now);
 }
 
 static bool lags(const struct model_item *it)
@@ -743,17 +759,11 @@ static bool lags(const struct model_item *it)
 }
 
 /* A word is worth something for a while after it was given; that it holds all
- * the time is proven by words alone.  nicd or mapperd may have died while a
- * cable was gone for a moment. */
-static int64_t proven_by_words(const struct model *m,
-                               const struct model_item *it, int64_t now)
+ * the time is proven by words alone.  Who gave it may have died while a cable
+ * was gone for a moment. */
+static int64_t proven_by_words(const struct model_item *it, int64_t now)
 {
-    int from = it->pub.source;
-
-    if (it->proven_since && (from == REPORT_NICD || from == REPORT_MAPPERD))
-        return it->proven_since +
-               (now - model_vouched(m, it, (enum report_from)from));
-    return it->proven_since;
+    return it->proven_since ? it->proven_since + (now - it->word) : 0;
 }
 
 /* What can be acted on is what the evidence says now, not what is still shown
@@ -762,7 +772,7 @@ static int64_t proven(const struct model *m, const struct model_item *it,
                       int64_t now)
 {
     if (it->pub.state != HEALTH_FLAPPING)
-        return lags(it) ? 0 : proven_by_words(m, it, now);
+        return lags(it) ? 0 : proven_by_words(it, now);
     return recent_faults(m, it, now, true) >= m->conf.flap_count ? it->pub.since
                                                                  : 0;
 }
@@ -790,7 +800,7 @@ void model_judge(struct model *m, struct model_item *it, int64_t now)
 
     model_rest_end(m, it);
     weigh(m, it, now, &v);
-    take_verdict(it, &v, now);
+    take_verdict(m, it, &v, now);
     next = next_state(m, it, now);
     if (next == HEALTH_FLAPPING) {
         begin_flapping(m, it, &v, now);
@@ -845,6 +855,21 @@ static bool forgotten(const struct model *m, const struct model_item *it,
     return now - last > m->conf.forget_after;
 }
 
+/* We stood still: of the time in which we did not listen nothing is proven. */
+void model_listens(struct model *m, int64_t now)
+{
+    int64_t gap = now - m->listened;
+    struct model_item *it;
+
+    if (m->listened && gap > MODEL_STALL_MS)
+        TAILQ_FOREACH(it, &m->awake, rest)
+        {
+            if (it->proven_since)
+                it->proven_since += gap;
+        }
+    m->listened = now;
+}
+
 /* Links first: hosts and crossbars are judged by how many of them are up. */
 void model_tick(struct model *m, int64_t now)
 {
@@ -852,6 +877,7 @@ void model_tick(struct model *m, int64_t now)
 
     if (!m->began)
         m->began = now;
+    model_listens(m, now);
     m->looks = MODEL_LOOKS_MAX;
     model_rest_tick(m, now);
     model_nic_count(m, now);

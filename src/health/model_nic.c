@@ -97,16 +97,11 @@ uint8_t model_nic_rail(struct model *m, enum report_from from,
 
 /* ---- what is told -------------------------------------------------------- */
 
-void model_nic_take(const struct model *m, struct model_item *it,
-                    const struct report *rep, const struct report_record *r,
-                    int64_t now)
+void model_nic_take(struct model_item *it, const struct report *rep,
+                    const struct report_record *r, int64_t now)
 {
     bool anew = it->nic_instance != rep->instance;
 
-    /* Of the time when nobody spoke, or we did not listen, nothing is proven.
-     */
-    if (now - word_of(it)->at > m->conf.stale[REPORT_NICD])
-        it->proven_since = 0;
     if (!anew && r->count > it->nic_flaps)
         model_gaps_add(it, r->count - it->nic_flaps, now);
     it->nic_instance = rep->instance;

@@ -30,6 +30,7 @@ struct model_item {
     enum report_seen definite; /* raw, when it last was not unknown */
     int64_t back_since;        /* when it came back from down */
     int64_t proven_since;      /* raw is proven; 0: it is not */
+    int64_t word;              /* when that was last said */
     uint8_t map;               /* rail of the map that last had it ... */
     uint64_t epoch;            /* ... and of which snapshot */
     int64_t downs[MODEL_FLAPS_MAX];
@@ -95,6 +96,7 @@ struct model {
     struct model_nics *nics;   /* NICs of a kind */
     struct model_map maps[SF_ELAN_RAILS_MAX];
     int64_t began;      /* when we began to listen */
+    int64_t listened;   /* when we last did */
     uint8_t hsnd_rails; /* a bit for each with a word of hsnd */
     int64_t answered_at[SF_ELAN_RAILS_MAX]; /* last ANSWERED_YES */
     unsigned looks;   /* at all others, that a tick has left */
@@ -154,6 +156,10 @@ const struct model_reporter *model_reporter_find(const struct model *m,
 
 #define MODEL_LOOKS_MAX 64 /* at all hosts, in a tick */
 
+#define MODEL_STALL_MS 2000 /* ticks of switchmgrd are less far apart */
+
+/* Each time that we hear or look; proof does not grow while we do neither. */
+void model_listens(struct model *m, int64_t now);
 /* Judge an item anew. */
 void model_judge(struct model *m, struct model_item *it, int64_t now);
 
@@ -175,9 +181,8 @@ void model_errors_take(struct model *m, const struct report *rep, bool anew,
 uint8_t model_nic_rail(struct model *m, enum report_from from,
                        const struct report_record *r);
 /* What nicd tells of a port, beside what any record does. */
-void model_nic_take(const struct model *m, struct model_item *it,
-                    const struct report *rep, const struct report_record *r,
-                    int64_t now);
+void model_nic_take(struct model_item *it, const struct report *rep,
+                    const struct report_record *r, int64_t now);
 /* A port that the configuration of nicd leaves out. */
 void model_nic_leave_out(struct model *m, const struct report_record *r);
 /* What nicd's fresh word makes of a host. */

@@ -47,6 +47,8 @@ struct sim_host {
     int64_t changes_at; /* when the mapper will have found what differs */
     unsigned leaf;
     bool pulled;
+    int64_t away_until;   /* its NIC has no link, for a moment */
+    int64_t shown_until;  /* which may still show */
     int64_t faulty_until; /* a real fault may still show */
     struct message queue[QUEUE];
     unsigned head, tail;
@@ -74,10 +76,20 @@ static uint32_t draw(struct sim *s, uint32_t n)
 
 /* ---- the fabric ---------------------------------------------------------- */
 
+static bool has_fault(const struct sim *s, unsigned h)
+{
+    return s->swfabd != LIVES || s->host[h].pulled ||
+           s->leaf_dead[s->host[h].leaf];
+}
+
+static bool has_link(const struct sim *s, unsigned h)
+{
+    return s->swfabd != DEAD && s->now >= s->host[h].away_until;
+}
+
 static bool on_fabric(const struct sim *s, unsigned h)
 {
-    return s->swfabd == LIVES && !s->host[h].pulled &&
-           !s->leaf_dead[s->host[h].leaf];
+    return !has_fault(s, h) && has_link(s, h);
 }
 
 static bool reaches(const struct sim *s, unsigned a, unsigned b)
@@ -203,8 +215,8 @@ static void hsnd_lives(struct sim *s, unsigned host)
     changed = h->heard && hsn_alone_answer(&h->alone);
     h->heard = false;
     changed |= hsn_alone_look(&h->alone, &h->table, 0, ask, &a);
-    changed |= h->link != (s->swfabd != DEAD);
-    h->link = s->swfabd != DEAD;
+    changed |= h->link != has_link(s, host);
+    h->link = has_link(s, host);
     if (changed || s->now >= h->hsnd_next)
         hsnd_reports(s, host);
 }
@@ -380,9 +392,12 @@ static void step(struct sim *s)
             hsnd_lives(s, i);
         if (s->host[i].mapperd == LIVES)
             mapper_lives(s, i);
-        if (!on_fabric(s, i)) /* FlapQuiet, when all crossbars come and go */
+        if (has_fault(s, i)) /* FlapQuiet, when all crossbars come and go */
             s->host[i].faulty_until =
                 s->now + (s->swfabd == LIVES ? 60000 : 400000);
+        /* What nobody watched does not count. */
+        if (s->switchmgrd != LIVES && s->host[i].shown_until >= s->now)
+            s->host[i].shown_until += TICK;
     }
     if (s->switchmgrd != LIVES)
         return;
@@ -392,12 +407,14 @@ static void step(struct sim *s)
         model_tick(s->model, s->now);
     if (s->now % 2000 == 0)
         model_state_keep(&s->saved, s->model, s->now);
+    if (s->now % 400 != 0)
+        return; /* switchmgrd decides when it has looked */
     for (unsigned i = 0; i < s->nhosts; i++) {
         if (s->host[i].faulty_until >= s->now)
             continue;
         if (drains(s, i, &resumes))
             wrong(s, "drained without a fault", i);
-        if (is_down(s, i))
+        if (is_down(s, i) && s->host[i].shown_until < s->now)
             wrong(s, "called down without a fault", i);
     }
 }
@@ -666,6 +683,36 @@ static void swfabd_dies(uint64_t seed)
     sim_free(s);
 }
 
+/* A cable is gone for a moment, seldom enough not to flap; the hsnd that told
+ * of it may die or stand still before it can say that it is back. */
+static void cables_gone_for_a_moment(uint64_t seed)
+{
+    struct sim *s = sim_new(seed);
+
+    s->policy.drain_after = 10000;
+    for (int i = 0; i < 40; i++) {
+        unsigned host = draw(s, s->nhosts);
+        struct sim_host *h = &s->host[host];
+
+        if (s->now - h->away_until > 400000) {
+            h->away_until = s->now + 1000 + draw(s, 4000);
+            h->shown_until = h->away_until + 60000;
+        }
+        run(s, draw(s, 3000));
+        if (draw(s, 2) && h->hsnd == LIVES)
+            h->hsnd = draw(s, 2) ? STOPPED : DEAD;
+        else if (draw(s, 2))
+            harm(s);
+        run(s, draw(s, 30000));
+        if (draw(s, 4) == 0)
+            mend(s);
+    }
+    mend(s);
+    run(s, 500000);
+    assert_all_well(s);
+    sim_free(s);
+}
+
 static uint64_t first = 1, last = SEEDS;
 
 static void over_seeds(void (*family)(uint64_t))
@@ -694,6 +741,11 @@ static void crossbars_started_again_drain_nobody(void **state)
     over_seeds(swfabd_dies);
 }
 
+static void one_flap_and_a_dead_hsnd_drain_nobody(void **state)
+{
+    over_seeds(cables_gone_for_a_moment);
+}
+
 static void faults_among_deaths_drain_nobody_else(void **state)
 {
     over_seeds(faults_among_deaths);
@@ -706,6 +758,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(all_daemons_restarted_at_once_drain_nobody),
         cmocka_unit_test(a_true_fault_is_told_and_heals),
         cmocka_unit_test(crossbars_started_again_drain_nobody),
+        cmocka_unit_test(one_flap_and_a_dead_hsnd_drain_nobody),
         cmocka_unit_test(faults_among_deaths_drain_nobody_else),
     };
 

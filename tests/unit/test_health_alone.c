@@ -293,6 +293,44 @@ static void the_last_word_of_a_dead_mapper_is_no_proof(void **state)
     assert_true(longest[1] >= 15 * SEC);
 }
 
+/* The same of hsnd, whose NIC had no link for a moment. */
+static void the_last_word_of_a_dead_hsnd_is_no_proof(void **state)
+{
+    struct world *w = *state;
+    int64_t longest[2] = {0, 0};
+
+    for (int lives = 0; lives < 2; lives++) {
+        assert_int_equal(hsnd(w, 1, SEEN_UP, ""), 0);
+        pass(w, 60 * SEC);
+        for (int i = 0; i < 20; i++) {
+            if (lives || i == 0)
+                assert_int_equal(hsnd(w, 1, SEEN_DOWN, "no link"), 0);
+            pass(w, SEC);
+            if (proven_of(w, 1) && w->now - proven_of(w, 1) > longest[lives])
+                longest[lives] = w->now - proven_of(w, 1);
+        }
+    }
+    assert_true(longest[0] <= SEC);
+    assert_true(longest[1] >= 15 * SEC);
+}
+
+/* Of the time between its words, in which neither it nor we ran, nothing is
+ * proven. */
+static void two_words_of_hsnd_far_apart_prove_nothing_between(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(hsnd(w, 1, SEEN_UP, ""), 0);
+    pass(w, 5 * SEC);
+    assert_int_equal(hsnd(w, 1, SEEN_DOWN, "no link"), 0);
+    pass(w, SEC);
+    w->now += 60 * SEC; /* without a look */
+    assert_int_equal(hsnd(w, 1, SEEN_DOWN, "no link"), 0);
+    assert_true(w->now - proven_of(w, 1) <= SEC);
+    pass(w, SEC);
+    assert_true(w->now - proven_of(w, 1) <= SEC);
+}
+
 /* A daemon that is started again and again is no flapping link. */
 static void deaths_of_daemons_are_no_proven_flaps(void **state)
 {
@@ -324,6 +362,8 @@ int main(void)
         HEALTH_TEST(off_the_map_but_answered_is_degraded),
         HEALTH_TEST(without_any_hsnd_the_map_is_proof),
         HEALTH_TEST(the_last_word_of_a_dead_mapper_is_no_proof),
+        HEALTH_TEST(the_last_word_of_a_dead_hsnd_is_no_proof),
+        HEALTH_TEST(two_words_of_hsnd_far_apart_prove_nothing_between),
         HEALTH_TEST(deaths_of_daemons_are_no_proven_flaps),
     };
 
