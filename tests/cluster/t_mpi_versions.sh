@@ -3,8 +3,8 @@
 # Two versions of one family of MPI libraries in one world: each is a client,
 # as components of a heterogeneous job and as tasks of one component.  The
 # second one is a copy of this machine's whose version text says another
-# number.  SF_MPIS names prefixes of others (tools/mpi-versions), which are run
-# beside the one of this machine as well.
+# number.  SF_MPIS names prefixes of others (tools/mpi-versions), each of which is
+# run beside this machine's library of its family, and beside that of the other.
 . "$(dirname "$0")/lib.sh"
 need_stage slurm/mpi_impi.so slurm/switch_elan.so
 need_hello
@@ -38,14 +38,19 @@ second_build() {
         fail "a second $mine says that it is $other"
 }
 
+# RANKS FAMILY VERSION: these say that they are of this version.
+ranks_are() {
+    local family=MPICH r
+    [ "$2" = mpich ] || family='Open MPI'
+    for r in $1; do assert_output "^rank $r of 4 .*$family.*[ v]$3$" 1; done
+}
+
 # Ranks of this machine's version and of the other one, each known by its rank.
 assert_versions() { # FAMILY RANKS_OF_MINE RANKS_OF_THE_OTHER
-    local family=MPICH r
-    [ "$1" = mpich ] || family='Open MPI'
     assert_code 0
     assert_output '^all results are right$' 1
-    for r in $2; do assert_output "^rank $r of 4 .*$family.*[ v]$mine$" 1; done
-    for r in $3; do assert_output "^rank $r of 4 .*$family.*[ v]$other$" 1; done
+    ranks_are "$2" "$1" "$mine"
+    ranks_are "$3" "$1" "$other"
 }
 
 two_components() { # FAMILY
@@ -73,6 +78,17 @@ case_openmpi_as_two_components() { second_build openmpi; two_components openmpi;
 case_openmpi_by_a_wrapper() { second_build openmpi; wrapper openmpi; }
 case_openmpi_by_multi_prog() { second_build openmpi; multi_prog openmpi; }
 
+beside_the_other_family() { # FAMILY
+    local family=openmpi
+    [ "$1" = mpich ] || family=mpich
+    # shellcheck disable=SC2086
+    run_as_user srun --mpi=impi -n2 "$WORK/hello_$family" : -n2 $second
+    assert_code 0
+    assert_output '^all results are right$' 1
+    ranks_are '0 1' "$family" "$(version_of "$WORK/hello_$family")"
+    ranks_are '2 3' "$1" "$other"
+}
+
 # A version that is installed in a prefix.
 case_versions_of_prefixes() {
     local prefix text family
@@ -83,8 +99,9 @@ case_versions_of_prefixes() {
         family=mpich
         [[ $text == *OPEN_MPI ]] || family=openmpi
         second_build "$family"
-        "$prefix/bin/mpicc" -o "$WORK/other" \
-            "$SF_TOP_SRCDIR/examples/hello.c" || fail "$prefix: does not compile"
+        "$prefix/bin/mpicc" "-I$SF_TOP_SRCDIR/src" -o "$WORK/other" \
+            "$SF_TOP_SRCDIR/examples/hello.c" -ldl ||
+            fail "$prefix: does not compile"
         second="env LD_LIBRARY_PATH=$prefix/lib $WORK/other"
         # shellcheck disable=SC2086
         other=$(version_of $second)
@@ -92,6 +109,7 @@ case_versions_of_prefixes() {
         two_components "$family"
         wrapper "$family"
         multi_prog "$family"
+        beside_the_other_family "$family"
     done
 }
 
