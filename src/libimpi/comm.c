@@ -14,6 +14,7 @@
 #include "libimpi/comm_make.h"
 #include "libimpi/crowd.h"
 #include "libimpi/foreign.h"
+#include "libimpi/req.h"
 #include "libimpi/state.h"
 #include "libimpi/topo.h"
 
@@ -168,6 +169,7 @@ struct impi_comm *comm_create(const struct comm_parts *parts)
     c->size = parts->size;
     c->rank = -1;
     c->queue_end = &c->queue;
+    c->spares = !impi_be.multiple;
     if ((parts->world ? fill_members(c, parts) : use_table(c)) == 0 &&
         fill_units(c) == 0) {
         fill_sides(c, parts->low);
@@ -194,12 +196,26 @@ void comm_free(struct impi_comm *c)
 
 /* What a program asks about a communicator, and its end. */
 
-int impi_Comm_rank(MPI_Comm comm, int *rank)
+/* Apart, so that the straight ways save no registers for it. */
+static __attribute__((noinline)) int comm_rank_slow(MPI_Comm comm, int *rank)
 {
     const struct impi_comm *c = impi_span_find(comm);
 
-    if (likely(!c))
+    if (!c)
         return impi_real.Comm_rank(comm, rank);
+    *rank = c->rank - c->first;
+    return MPI_SUCCESS;
+}
+
+int impi_Comm_rank(MPI_Comm comm, int *rank)
+{
+    const struct impi_comm *c;
+
+    if (likely(impi_comm_plain(comm)))
+        return impi_real.Comm_rank(comm, rank);
+    c = impi_span_again(comm);
+    if (unlikely(!c))
+        return comm_rank_slow(comm, rank);
     *rank = c->rank - c->first;
     return MPI_SUCCESS;
 }
@@ -308,6 +324,7 @@ static int let_go(struct impi_comm *c, MPI_Comm *comm)
         c->late = *comm;
         *comm = MPI_COMM_NULL;
     }
+    req_drop_spares(c);
     comm_release(c);
     be_unlock();
     return *comm == MPI_COMM_NULL ? MPI_SUCCESS : impi_real.Comm_free(comm);

@@ -15,6 +15,7 @@
 #include "libimpi/span.h"
 
 struct coll;
+struct req;
 struct topo;
 
 /* An intercommunicator is one over both groups, the one with the lower first
@@ -52,6 +53,8 @@ struct impi_comm {
     int32_t tag_base;  /* added to the tags of collective traffic */
     struct topo *topo; /* or NULL; owned */
     struct coll *queue, **queue_end; /* collective calls, the first runs */
+    struct req *spare; /* for receives in the own client (req.h) */
+    bool spares;       /* what such a receive leaves may become one */
 };
 
 /* What a communicator is made from. */

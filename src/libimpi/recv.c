@@ -171,23 +171,29 @@ irecv_slow(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                            source, tag, comm, request);
 }
 
-int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+/* As well. */
+static __attribute__((noinline)) int
+irecv_spanning(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                MPI_Comm comm, MPI_Request *request)
 {
-    struct impi_comm *c;
-    int native;
+    struct impi_comm *c = impi_span_again(comm);
+    int native = c ? straight_rank(c, source, tag) : -1;
 
-    if (likely(impi_comm_plain(comm)))
-        return impi_real.Irecv(buf, count, datatype, source, tag, comm,
-                               request);
-    c = impi_span_again(comm);
-    native = c ? straight_rank(c, source, tag) : -1;
     if (unlikely(native < 0))
         return irecv_slow(buf, count, datatype, source, tag, comm, request);
     if (c->same)
         return impi_real.Irecv(buf, count, datatype, native, tag, comm,
                                request);
     return req_recv_native(buf, count, datatype, native, tag, c, request);
+}
+
+int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    if (likely(impi_comm_plain(comm)))
+        return impi_real.Irecv(buf, count, datatype, source, tag, comm,
+                               request);
+    return irecv_spanning(buf, count, datatype, source, tag, comm, request);
 }
 
 /* ---- both at once ---- */

@@ -35,9 +35,9 @@ static inline void req_drop_comm(struct req *r)
 
 /* ---- req table --------------------------------------------------------- */
 
-/* The table of requests: chunks that never move. */
+/* The table of requests, which are made many at a time and never move. */
 
-#define CHUNKS_MAX ((HANDLE_INDEX_MAX + 1u) / REQ_CHUNK)
+#define REQ_CHUNK 256
 
 struct req_table req_table;
 
@@ -60,28 +60,39 @@ static void req_renew(struct req *r)
     r->index = index;
 }
 
+/* Room for a chunk more.  A table that is replaced stays allocated, since a
+ * reader may still be in it. */
+static bool grow_table(void)
+{
+    size_t size = req_table.size ? 2 * req_table.size : 4 * REQ_CHUNK;
+    struct req **at;
+
+    if (req_table.n < req_table.size)
+        return true;
+    if (req_table.n + REQ_CHUNK > HANDLE_INDEX_MAX ||
+        !(at = malloc(size * sizeof(struct req *))))
+        return false;
+    if (req_table.n > 0)
+        memcpy(at, req_table.at, req_table.n * sizeof(struct req *));
+    __atomic_store_n(&req_table.at, at, __ATOMIC_RELEASE);
+    req_table.size = size;
+    return true;
+}
+
 static bool add_chunk(void)
 {
     struct req *c;
 
-    if (req_table.nchunks == req_table.size) {
-        size_t size = req_table.size ? 2 * req_table.size : 16;
-        struct req **p = realloc(req_table.chunk, size * sizeof(*p));
-
-        if (!p)
-            return false;
-        req_table.chunk = p;
-        req_table.size = size;
-    }
-    if (req_table.nchunks == CHUNKS_MAX || !(c = calloc(REQ_CHUNK, sizeof(*c))))
+    if (!grow_table() || !(c = calloc(REQ_CHUNK, sizeof(*c))))
         return false;
     for (uint32_t i = REQ_CHUNK; i > 0; i--) {
         req_init(&c[i - 1]);
-        c[i - 1].index = (uint32_t)req_table.nchunks * REQ_CHUNK + i - 1;
+        c[i - 1].index = (uint32_t)req_table.n + i - 1;
         c[i - 1].next = req_table.free;
         req_table.free = &c[i - 1];
+        req_table.at[req_table.n + i - 1] = &c[i - 1];
     }
-    req_table.chunk[req_table.nchunks++] = c;
+    req_table.n += REQ_CHUNK;
     return true;
 }
 
@@ -184,105 +195,66 @@ int req_send(struct req *r, const struct message *m, bool sync)
     return MPI_SUCCESS;
 }
 
-static inline int native_irecv(void *buf, int count, MPI_Datatype type,
-                               int peer, int tag, const struct impi_comm *c,
-                               MPI_Request *request)
-{
-    if (RECV_OF_EMPTY_TYPE_FAILS)
-        data_spare_empty(&count, &type);
-    return impi_real.Irecv(buf, count, type, peer, tag, c->p2p, request);
-}
-
 static int post_native(struct req *r, const struct message *m, int peer)
 {
-    int rc = native_irecv(m->buf, m->count, m->type, peer, m->tag, m->comm,
-                          &r->native);
+    int rc =
+        req_irecv_native(r, m->buf, m->count, m->type, peer, m->tag, m->comm);
 
     r->raised = rc != MPI_SUCCESS;
+    r->alone = !r->raised && !r->in_core && !r->persist;
     return rc;
 }
 
-/* The request has had nothing but its half in the native library: it is as
- * req_init() leaves it, but for these.  Under the lock. */
-static inline void end_native(struct req *r)
+/* ---- with the native library alone ---- */
+
+static inline void keep_spare(struct req *r, struct impi_comm *c)
 {
-    comm_release(r->comm);
-    r->comm = NULL;
-    r->native = MPI_REQUEST_NULL;
-    r->recv = false;
-    r->next = req_table.free;
-    req_table.free = r;
+    r->next = c->spare;
+    c->spare = r;
 }
 
-/* Likewise, where the lock has to be waited for. */
-static __attribute__((noinline)) void end_native_slow(struct req *r)
+int req_end_native(struct req *r, int rc)
 {
-    be_lock();
-    end_native(r);
-    be_unlock_same();
-}
-
-static inline void free_native(struct req *r)
-{
-    if (unlikely(!be_lock_at_once())) {
-        end_native_slow(r);
-        return;
+    if (r->comm->spares) {
+        keep_spare(r, r->comm);
+        return rc;
     }
-    end_native(r);
-    be_unlock_at_once();
-}
-
-static inline int begin_native(struct req *r, void *buf, int count,
-                               MPI_Datatype type, int peer, int tag,
-                               const struct impi_comm *c, MPI_Request *request)
-{
-    int rc;
-
-    r->recv = true;
-    rc = native_irecv(buf, count, type, peer, tag, c, &r->native);
-    if (likely(rc == MPI_SUCCESS))
-        *request = req_handle(r);
-    else
-        free_native(r);
+    be_lock();
+    req_drop_comm(r);
+    req_free(r);
+    be_unlock_same();
     return rc;
 }
 
-/* Where the lock or memory has to be waited for.  With the same arguments, so
- * that the straight way saves no registers for it. */
-static __attribute__((noinline)) int
-recv_native_slow(void *buf, int count, MPI_Datatype type, int peer, int tag,
-                 struct impi_comm *c, MPI_Request *request)
+void req_drop_spares(struct impi_comm *c)
+{
+    struct req *r;
+
+    c->spares = false;
+    while ((r = req_take_spare(c))) {
+        req_drop_comm(r);
+        req_free(r);
+    }
+}
+
+int req_recv_first(void *buf, int count, MPI_Datatype type, int peer, int tag,
+                   struct impi_comm *c, MPI_Request *request)
 {
     struct req *r;
 
     be_lock();
     r = req_alloc();
-    if (r)
+    if (r) {
         req_hold_comm(r, c);
+        r->recv = r->alone = true;
+    }
     be_unlock_same();
     if (!r)
         return be_raise(c->comm, MPI_ERR_NO_MEM);
-    return begin_native(r, buf, count, type, peer, tag, c, request);
+    return req_begin_native(r, buf, count, type, peer, tag, c, request);
 }
 
-int req_recv_native(void *buf, int count, MPI_Datatype type, int peer, int tag,
-                    struct impi_comm *c, MPI_Request *request)
-{
-    struct req *r = NULL;
-
-    if (likely(be_lock_at_once())) {
-        r = req_table.free;
-        if (likely(r)) {
-            req_table.free = r->next;
-            r->next = NULL;
-            req_hold_comm(r, c);
-        }
-        be_unlock_at_once();
-    }
-    if (unlikely(!r))
-        return recv_native_slow(buf, count, type, peer, tag, c, request);
-    return begin_native(r, buf, count, type, peer, tag, c, request);
-}
+/* ---- in the engine, or in both ---- */
 
 static int post_core(struct req *r, const struct message *m)
 {
@@ -326,6 +298,7 @@ static bool take_probed(struct req *r, const struct message *m, int *rc)
     if (*rc == MPI_SUCCESS && flag)
         *rc = impi_real.Imrecv(m->buf, m->count, m->type, &message, &r->native);
     r->raised = *rc != MPI_SUCCESS;
+    r->alone = flag && !r->raised && !r->persist;
     return flag || r->raised;
 }
 
@@ -380,6 +353,7 @@ int req_mrecv(struct req *r, const struct message *m, struct impi_comm *c,
         rc = impi_real.Imrecv(m->buf, m->count, m->type, native, &r->native);
         if (rc != MPI_SUCCESS)
             return rc;
+        r->alone = true;
     }
     req_hold_comm(r, c);
     return MPI_SUCCESS;
@@ -429,6 +403,7 @@ static void take_native(struct req *r, int rc, MPI_Status *st)
         bytes < 0)
         bytes = 0;
     r->native = MPI_REQUEST_NULL;
+    r->alone = false;
     r->source = st->MPI_SOURCE;
     r->tag = st->MPI_TAG;
     r->cancelled = flag;
@@ -604,13 +579,24 @@ int req_retire(MPI_Request *request, MPI_Status *status, bool quiet)
     return rc;
 }
 
-int req_wait_native(struct req *r, MPI_Request *request, MPI_Status *status)
+/* What seldom has to be done at the end.  With rc, so that who calls it saves
+ * no register for that. */
+static __attribute__((noinline)) int end_native_slow(struct req *r,
+                                                     MPI_Status *status, int rc)
+{
+    status_translate(status, r->comm);
+    return req_end_native(r, rc);
+}
+
+int req_wait_native(MPI_Request *request, MPI_Status *status, struct req *r)
 {
     int rc = impi_real.Wait(&r->native, status);
+    struct impi_comm *c = r->comm;
 
-    status_translate(status, r->comm);
-    free_native(r);
     *request = MPI_REQUEST_NULL;
+    if (unlikely(status != MPI_STATUS_IGNORE || !c->spares))
+        return end_native_slow(r, status, rc);
+    keep_spare(r, c);
     return rc;
 }
 

@@ -30,6 +30,8 @@ struct req {
     struct impi_comm *comm;    /* for ranks and errors; held while open */
     uint32_t index;            /* in the table */
     bool recv;
+    bool alone;   /* a receive that only the native library has, for one call:
+                     it knows all of the status but the source's rank here */
     bool in_core; /* the engine has it */
     bool asked;   /* a send that was to be cancelled */
     bool cancelled;
@@ -39,7 +41,7 @@ struct req {
     int tag;
     int error;
     uint64_t bytes;
-    struct req *next; /* free, or detached */
+    struct req *next; /* free, spare or detached */
 };
 
 /* A message: user arguments that were checked. */
@@ -54,12 +56,9 @@ struct message {
     bool straight; /* by the engine, even inside the client */
 };
 
-#define REQ_CHUNK 256 /* requests; a chunk never moves */
-
 extern struct req_table {
-    struct req **chunk;
-    size_t nchunks;
-    size_t size;
+    struct req **at;  /* by index; read without the lock */
+    size_t n, size;   /* requests there are, and have room */
     struct req *free; /* each as req_init() leaves it */
 } req_table;
 
@@ -74,11 +73,9 @@ static inline MPI_Request req_handle(const struct req *r)
 
 static inline struct req *req_of(MPI_Request handle)
 {
-    uint32_t i = handle_to_index(handle);
+    struct req **at = __atomic_load_n(&req_table.at, __ATOMIC_ACQUIRE);
 
-    if (i / REQ_CHUNK >= req_table.nchunks)
-        return NULL;
-    return &req_table.chunk[i / REQ_CHUNK][i % REQ_CHUNK];
+    return at[handle_to_index(handle)];
 }
 
 void req_init(struct req *r); /* one on the stack */
@@ -110,20 +107,68 @@ void req_rma(struct req *r, struct impi_comm *c, struct win_op *op);
 /* Does it wait for the native library, too? */
 bool req_waits_native(const struct req *r);
 
-/* A receive that only the native library has: it knows all of the status but
- * the source's rank here. */
-static inline bool req_is_native(const struct req *r)
+/* ---- receives that only the native library has ---- */
+
+/* A communicator keeps the requests that such receives have left, its spares,
+ * for the program's only thread, which takes no lock for them.  Each holds the
+ * communicator and is as it was when it was started. */
+static inline struct req *req_take_spare(struct impi_comm *c)
 {
-    return r->recv && r->native != MPI_REQUEST_NULL && !r->in_core &&
-           !r->persist;
+    struct req *r = c->spare;
+
+    if (likely(r))
+        c->spare = r->next;
+    return r;
+}
+
+/* The communicator keeps none from now on.  Under the lock. */
+void req_drop_spares(struct impi_comm *c);
+
+/* One has ended, or could not be started.  Returns rc. */
+int req_end_native(struct req *r, int rc);
+
+/* Start the native half. */
+static inline int req_irecv_native(struct req *r, void *buf, int count,
+                                   MPI_Datatype type, int peer, int tag,
+                                   const struct impi_comm *c)
+{
+    if (RECV_OF_EMPTY_TYPE_FAILS)
+        data_spare_empty(&count, &type);
+    return impi_real.Irecv(buf, count, type, peer, tag, c->p2p, &r->native);
+}
+
+static inline int req_begin_native(struct req *r, void *buf, int count,
+                                   MPI_Datatype type, int peer, int tag,
+                                   const struct impi_comm *c,
+                                   MPI_Request *request)
+{
+    int rc = req_irecv_native(r, buf, count, type, peer, tag, c);
+
+    if (unlikely(rc != MPI_SUCCESS))
+        return req_end_native(r, rc);
+    *request = req_handle(r);
+    return rc;
 }
 
 /* Start one: from the rank `peer` of the library's communicator.  Errors have
- * been given to an error handler.  Takes the lock itself. */
-int req_recv_native(void *buf, int count, MPI_Datatype type, int peer, int tag,
-                    struct impi_comm *c, MPI_Request *request);
+ * been given to an error handler.  Takes the lock itself, where it needs it. */
+int req_recv_first(void *buf, int count, MPI_Datatype type, int peer, int tag,
+                   struct impi_comm *c, MPI_Request *request);
+static inline int req_recv_native(void *buf, int count, MPI_Datatype type,
+                                  int peer, int tag, struct impi_comm *c,
+                                  MPI_Request *request)
+{
+    struct req *r = req_take_spare(c);
+
+    if (unlikely(!r))
+        return req_recv_first(buf, count, type, peer, tag, c, request);
+    return req_begin_native(r, buf, count, type, peer, tag, c, request);
+}
+
 /* Wait for it as for a native request: the handle is gone.  As above. */
-int req_wait_native(struct req *r, MPI_Request *request, MPI_Status *status);
+int req_wait_native(MPI_Request *request, MPI_Status *status, struct req *r);
+
+/* ---- all ---- */
 
 /* Is it done?  Asks the native library where that has a part of it. */
 bool req_poll(struct req *r);

@@ -204,7 +204,10 @@ static int span_send(enum send_mode mode, struct message *m)
         MPI_Comm comm)                                                         \
     {                                                                          \
         struct impi_comm *c = impi_span_find(comm);                            \
+        int native = c ? straight_rank(c, dest, tag) : dest;                   \
                                                                                \
+        if ((!c || native >= 0) && !cross_pending())                           \
+            return impi_real.name(buf, count, datatype, native, tag, comm);    \
         if (c && mode != SEND_SYNCHRONOUS &&                                   \
             fast_send(c, buf, count, datatype, dest, tag))                     \
             return MPI_SUCCESS;                                                \
@@ -217,10 +220,11 @@ static int span_send(enum send_mode mode, struct message *m)
     int impi_##name(const void *buf, int count, MPI_Datatype datatype,         \
                     int dest, int tag, MPI_Comm comm)                          \
     {                                                                          \
-        struct impi_comm *c = impi_span_find(comm);                            \
+        bool plain = impi_comm_plain(comm);                                    \
+        struct impi_comm *c = plain ? NULL : impi_span_again(comm);            \
         int native = c ? straight_rank(c, dest, tag) : dest;                   \
                                                                                \
-        if (likely((!c || native >= 0) && !cross_pending()))                   \
+        if (likely((plain || (c && native >= 0)) && !cross_pending()))         \
             return impi_real.name(buf, count, datatype, native, tag, comm);    \
         return name##_slow(buf, count, datatype, dest, tag, comm);             \
     }

@@ -114,25 +114,6 @@ static inline void be_unlock_same(void)
 }
 void be_note_pending(void); /* and nothing else; under the lock */
 
-/* The lock where nobody has to be waited for.  False: it is not had. */
-static inline bool be_lock_at_once(void)
-{
-    if (unlikely(impi_be.threads))
-        return false;
-    __atomic_store_n(&impi_be.inside, impi_be.inside + 1, __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (likely(!__atomic_load_n(&impi_be.away, __ATOMIC_ACQUIRE)))
-        return true;
-    be_unlock_same();
-    return false;
-}
-
-/* After that, as be_unlock_same(). */
-static inline void be_unlock_at_once(void)
-{
-    __atomic_store_n(&impi_be.inside, impi_be.inside - 1, __ATOMIC_RELEASE);
-}
-
 /* This process may meet other worlds from now on: it takes connections, also
  * where its world has one client only.  0, or -1 and why it cannot. */
 int world_open(struct errbuf *err);

@@ -135,8 +135,8 @@ static int wait_own(MPI_Request *request, MPI_Status *status, bool quiet)
 
     if (!req_active(r))
         return inactive(status);
-    if (req_is_native(r) && !cross_pending())
-        return req_wait_native(r, request, status);
+    if (r->alone && !cross_pending())
+        return req_wait_native(request, status, r);
     be_lock();
     while (!req_poll(r)) {
         w.native = req_waits_native(r);
@@ -171,8 +171,8 @@ int impi_Wait(MPI_Request *request, MPI_Status *status)
         if (likely(!impi_request_ours(*request)))
             return impi_real.Wait(request, status);
         r = req_of(*request);
-        if (req_is_native(r))
-            return req_wait_native(r, request, status);
+        if (r->alone)
+            return req_wait_native(request, status, r);
     }
     return wait_slow(request, status);
 }

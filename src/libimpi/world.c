@@ -659,6 +659,7 @@ static void flush_detached(void)
 
 static void forget_world(void)
 {
+    req_drop_spares(impi_be.world_comm);
     comm_release(impi_be.world_comm);
     foreign_end();
     port_end();

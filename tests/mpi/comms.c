@@ -150,6 +150,36 @@ static void freed_while_open(void)
     CHECK(v == prev && st.MPI_SOURCE == prev);
 }
 
+/* Receives from the own process, whose requests are used again: some end before
+ * the communicator is freed, some after it, and one fails. */
+static void freed_with_some_done(void)
+{
+    int v[4] = {-1, -1, -1, -1};
+    MPI_Request req[4];
+    MPI_Status st;
+    MPI_Comm c;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+    for (int round = 0; round < 3; round++) {
+        CHECK(MPI_Irecv(v, -1, MPI_INT, rank, 4, c, req) != MPI_SUCCESS);
+        for (int i = 0; i < 4; i++)
+            MPI_Irecv(&v[i], 1, MPI_INT, rank, i, c, &req[i]);
+        for (int i = 0; i < 4; i++)
+            MPI_Send(&round, 1, MPI_INT, rank, i, c);
+        for (int i = 0; i < (round == 2 ? 2 : 4); i++) {
+            MPI_Wait(&req[i], &st);
+            CHECK(v[i] == round && st.MPI_SOURCE == rank && st.MPI_TAG == i);
+            CHECK(req[i] == MPI_REQUEST_NULL);
+        }
+    }
+    MPI_Comm_free(&c);
+    for (int i = 2; i < 4; i++) {
+        MPI_Wait(&req[i], &st);
+        CHECK(v[i] == 2 && st.MPI_SOURCE == rank);
+    }
+}
+
 /* MPI_Comm_free does not wait for the others; but where another IMPI may be
  * the peer, the standard has a barrier there. */
 static void freed_early(void)
@@ -193,6 +223,7 @@ int main(int argc, char **argv)
     undefined_colors_make_no_part();
     small_parts();
     freed_while_open();
+    freed_with_some_done();
     if (size > 1)
         if (!getenv("STRICT_WORLD"))
             freed_early();
