@@ -259,6 +259,49 @@ static void repaired_routes_give_way_to_those_of_who_comes(void **state)
     world_free(w);
 }
 
+/* Every other host lays its routes over turns of its own, as a mapper of
+ * another version may on a large net. */
+static void every_other_turns_otherwise(struct gm2_config *c, uint32_t node,
+                                        void *arg)
+{
+    if (c->address % 2)
+        c->routes.engine = NET_UPDOWN;
+}
+
+static uint64_t configured_of_all(const struct world *w)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < w->net->nnodes; i++)
+        n += w->hosts[i].nconfigured;
+    return n;
+}
+
+/* No host goes back and forth between two sets of routes: one map, and at most
+ * one more set because others turn otherwise. */
+static void mappers_with_other_turns_leave_each_other_alone(void **state)
+{
+    struct world *w = world_new("torus:4x4:1", 1);
+    uint64_t settled, before, told = 0;
+
+    world_gm2_all(w, every_other_turns_otherwise, NULL);
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    world_run(w, world_now(w) + 5 * SECOND);
+    before = configured_of_all(w);
+    world_pull(w, net_find_name(w->net, "x5"), 1);
+    assert_true(world_until(w, world_now(w) + 20 * SECOND, world_gm2_settled));
+    assert_in_range(repairs_of_all(w), 1, 16);
+    world_run(w, world_now(w) + 5 * SECOND);
+    settled = configured_of_all(w);
+    assert_in_range(settled - before, 16, 32);
+    world_run(w, world_now(w) + 300 * SECOND);
+    assert_int_equal(configured_of_all(w), settled);
+    for (unsigned i = 0; i < w->net->nnodes; i++)
+        told += w->hosts[i].gm2 && status(w, i).unlike != 0;
+    assert_in_range(told, 2, 16); /* those beside one of the others */
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +320,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(mappers_begin_with_their_old_maps),
         cmocka_unit_test(a_link_lost_soon_after_others),
         cmocka_unit_test(repaired_routes_give_way_to_those_of_who_comes),
+        cmocka_unit_test(mappers_with_other_turns_leave_each_other_alone),
         cmocka_unit_test(the_map_goes_down_the_tree),
         cmocka_unit_test(a_stuck_fabric_is_not_filled_faster_than_it_empties),
     };
