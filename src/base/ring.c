@@ -87,7 +87,8 @@ int ring_attach(struct ring *r, int fd, enum ring_side side, size_t max,
     memset(r, 0, sizeof(*r));
     if (!size || max > SF_RING_RECORD_MAX || padded(max, ALIGN) > size / 2) {
         errno = EINVAL;
-        return errprintf(err, "this is no ring for records of %zu bytes", max);
+        return errprintf(err, "this is not a ring for records of %zu bytes",
+                         max);
     }
     at = ring_map(fd, size);
     if (!at)

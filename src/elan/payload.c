@@ -93,7 +93,7 @@ static int get_head(struct be_reader *r, struct elan_payload *p,
     if (r->bad)
         return errprintf(err, "decode: payload is cut");
     if (magic != PAYLOAD_MAGIC)
-        return errprintf(err, "magic: 0x%08x is no payload of ours", magic);
+        return errprintf(err, "magic: 0x%08x is not a payload of ours", magic);
     if (version != PAYLOAD_VERSION) {
         errno = EPROTONOSUPPORT;
         return errprintf(err, "decode: payload version %u, this is %d", version,

@@ -190,7 +190,7 @@ static int read_report(struct program_handle *h, struct errbuf *err)
     text[n] = '\0';
     if (sscanf(text, "%d %d %n", &error, &own, &at) != 2 || at == 0) {
         errno = EPROTO;
-        return errprintf(err, "the holder is confused");
+        return errprintf(err, "the holder gave an unexpected answer");
     }
     if (error != 0) {
         errprintf(err, "%s", text + at);

@@ -341,6 +341,6 @@ bool model_nic_is_gone(const struct model *m, const struct model_item *it,
     if (!r || now - r->spoke > m->conf.stale[REPORT_NICD] ||
         r->pub.instance == it->nic_instance)
         return false;
-    snprintf(why, size, "%.28s is there no more", port_of(it));
+    snprintf(why, size, "%.28s has vanished", port_of(it));
     return true;
 }

@@ -117,7 +117,7 @@ int elan_attach(struct conn *c, const struct hsn_request *r, struct port **port,
 
     if (elan_capability_get(&more, &cap, NULL) < 0 || !be_reader_done(&more))
         error = refused(c, &c->d->counts.refused_capability,
-                        "a capability that is none", EACCES);
+                        "an invalid capability", EACCES);
     else if (c->d->has_elan)
         error = allowed(c, &cap, r->a, &program);
     explicit_bzero(&cap, sizeof(cap));

@@ -107,7 +107,7 @@ int impi_io_record_decode(struct impi_io_part *p, const uint8_t *in,
                                .first = (int64_t)be_load64(in + 32),
                                .end = (int64_t)be_load64(in + 40)};
     if (error > INT32_MAX || p->nruns > SF_IMPI_IO_RUNS_MAX)
-        return bad(err, "has too many runs, or an error that is none");
+        return bad(err, "has too many runs, or an unknown error");
     if (p->first < 0 || p->end < p->first || p->end >= IMPI_IO_FAR ||
         (p->bytes == 0) != (p->first == p->end) ||
         (p->nruns == 0) != (p->bytes == 0))

@@ -690,7 +690,7 @@ static int take_type(struct impi_rma *rma, uint32_t peer, const struct head *h,
     struct impi_typemap *type, **slot;
 
     if (h->type < 1 || h->type > SF_IMPI_RMA_TYPES_MAX)
-        return broke(err, "a datatype has a number that is none");
+        return broke(err, "a datatype has an invalid number");
     if (!rma->types[peer])
         rma->types[peer] = calloc(SF_IMPI_RMA_TYPES_MAX, sizeof(type));
     type = rma->types[peer] ? impi_typemap_decode(data, len, err) : NULL;
@@ -912,7 +912,7 @@ static int handle(struct impi_rma *rma, uint32_t peer, const struct head *h,
     struct impi_rma_win *win;
 
     if (h->version != VERSION || h->kind == 0 || h->kind >= MSG_KINDS)
-        return broke(err, "a message of one-sided communication is none");
+        return broke(err, "a message of one-sided communication is malformed");
     if (h->kind == MSG_TYPE)
         return take_type(rma, peer, h, data, len, err);
     win = find_win(rma, h->win);

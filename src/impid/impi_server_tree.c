@@ -51,7 +51,7 @@ void server_tree_came(struct server *s, uint32_t agent)
 
 static int no_tree(struct errbuf *err)
 {
-    return errprintf(err, "a frame of the tree, and there is none");
+    return errprintf(err, "a frame of the tree, but the step has no tree");
 }
 
 int server_tree_listens(struct agent *a, const struct agent_msg *msg,

@@ -142,10 +142,11 @@ static int choose_silence(struct errbuf *err)
     if (text && *text) {
         n = strtol(text, &end, 10);
         if (*end || n < SF_IMPI_SILENCE_MIN || n > SF_IMPI_SILENCE_MAX)
-            return errprintf(err,
-                             "IMPI_SILENCE is no number of seconds from %d to "
-                             "%d: %s",
-                             SF_IMPI_SILENCE_MIN, SF_IMPI_SILENCE_MAX, text);
+            return errprintf(
+                err,
+                "IMPI_SILENCE is not a number of seconds from %d to "
+                "%d: %s",
+                SF_IMPI_SILENCE_MIN, SF_IMPI_SILENCE_MAX, text);
     }
     conns.silence = (int)n;
     return 0;

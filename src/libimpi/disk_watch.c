@@ -37,10 +37,11 @@ static int choose_silence(void)
         return 0;
     n = strtol(text, &end, 10);
     if (*end || n < 0 || n > SF_IMPI_SILENCE_MAX)
-        be_die(1,
-               "SF-E401: IMPI_FILE_SILENCE is no number of seconds from 0 to "
-               "%d: %s",
-               SF_IMPI_SILENCE_MAX, text);
+        be_die(
+            1,
+            "SF-E401: IMPI_FILE_SILENCE is not a number of seconds from 0 to "
+            "%d: %s",
+            SF_IMPI_SILENCE_MAX, text);
     return (int)n;
 }
 

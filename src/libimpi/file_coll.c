@@ -546,7 +546,7 @@ static uint64_t find_places(struct together *t, uint64_t *len)
         int64_t etypes = o->etypes;
 
         if (etypes < 0 || etypes >= IMPI_IO_FAR)
-            breach(t, (uint32_t)i, "a length in a file is none");
+            breach(t, (uint32_t)i, "an invalid length in a file");
         if (__builtin_mul_overflow((uint64_t)etypes, t->f->view.etype,
                                    &len[i]) ||
             len[i] > IMPI_IO_SMALL)

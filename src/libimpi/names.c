@@ -179,7 +179,7 @@ int impi_Publish_name(const char *service_name, MPI_Info info,
 
     if (strnlen(port_name, MPI_MAX_PORT_NAME) >= MPI_MAX_PORT_NAME ||
         strchr(port_name, '\n')) {
-        errprintf(&err, "that is no name of a port");
+        errprintf(&err, "that is not the name of a port");
         return told(MPI_ERR_PORT, &err);
     }
     if (file_of(path, service_name, &err) < 0)

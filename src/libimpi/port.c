@@ -372,7 +372,7 @@ static int drive_guest(struct caller *c, struct errbuf *err)
 
 static void say_sent_away(const char *why)
 {
-    be_say("SF-E517: who called at a port of this process was sent away: %s",
+    be_say("SF-E517: a caller at a port of this process was turned away: %s",
            why);
 }
 
@@ -456,7 +456,7 @@ static int call_once(const struct impi_port *to, int fd, int64_t until,
     impi_chan_open_connect(&open, &id, to->key, nonce);
     while ((rc = drive_opening(fd, &open, err)) == 0) {
         if (wait_for(fd, POLLIN, until) < 0)
-            rc = errprintf(err, "nobody accepts there in time");
+            rc = errprintf(err, "nobody accepted there in time");
         if (rc < 0)
             break;
     }
@@ -546,7 +546,7 @@ static int recv_frame(struct meeting *m, uint32_t type, uint8_t **data,
     else if (got == IMPI_COUPLE_REFUSE)
         errprintf(err, "the other world refuses: %s", (char *)*data);
     else
-        errprintf(err, "the other world says what was not due");
+        errprintf(err, "the other world sent an unexpected message");
     free(*data);
     *data = NULL;
     return -1;
@@ -751,7 +751,7 @@ static int next_caller(const struct meeting *m, const struct said *said,
             return -1;
         if (wait_for_callers(m->port, m->children ? soon() : m->until) < 0 &&
             clock_ms() >= m->until)
-            return errprintf(err, "nobody has connected in time");
+            return errprintf(err, "nobody connected in time");
     }
 }
 

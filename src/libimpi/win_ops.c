@@ -103,7 +103,7 @@ static const char *reason(uint32_t error)
     case IMPI_RMA_ERR_NO_MEM:
         return "it has no memory for that much data";
     default:
-        return "the operation is none for such elements";
+        return "the operation is not defined for such elements";
     }
 }
 

@@ -248,7 +248,7 @@ static int mend(struct repair *rep, uint32_t leaf, unsigned column,
         rep->leaf = leaf;
         rc = net_check_leaf(r, leaf, err);
         if (rc > 0)
-            return errprintf(err, "the net is no folded Clos any more");
+            return errprintf(err, "the net is no longer a folded Clos");
         if (rc < 0)
             return -1;
     }

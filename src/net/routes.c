@@ -282,7 +282,7 @@ static int compute(struct net_routes *r, struct errbuf *err)
     if (rc <= 0)
         return rc;
     if (wanted == NET_DMODK)
-        return errprintf(err, "engine dmodk: the net is no folded Clos");
+        return errprintf(err, "engine dmodk: the net is not a folded Clos");
     r->engine = wanted;
     return use_tree(r, err);
 }

@@ -124,7 +124,7 @@ static int read_host(struct net *net, struct net_lines *l, char *at)
     if (!decode_name(l, name) || !read_options(l, at, false, &o))
         return -1;
     if (!parse_address(word, &address) || address == 0)
-        return net_lines_error(l, "%s is no board address", word);
+        return net_lines_error(l, "%s is not a board address", word);
     if (net_find_name(net, name) != NET_NONE)
         return net_lines_error(l, "%s is there already", name);
     n = net_find_host(net, address);

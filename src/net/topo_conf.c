@@ -49,7 +49,7 @@ static bool take_word(struct topo_check *c, unsigned line, char *word,
         strcasecmp(value, "UNLIMITED") == 0 ||
         strcasecmp(value, "INFINITE") == 0)
         return true;
-    topo_check_tell(c, true, line, "LinkSpeed=%s is no number", value);
+    topo_check_tell(c, true, line, "LinkSpeed=%s is not a number", value);
     return false;
 }
 

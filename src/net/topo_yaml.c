@@ -108,7 +108,7 @@ static void take_switches(struct reading *r, yaml_node_t *list)
     yaml_node_item_t *i;
 
     if (list->type != YAML_SEQUENCE_NODE) {
-        topo_check_tell(r->c, true, line_of(list), "switches is no list");
+        topo_check_tell(r->c, true, line_of(list), "switches is not a list");
         return;
     }
     if (list->data.sequence.items.start == list->data.sequence.items.top)
@@ -172,7 +172,7 @@ static void take_sizes(struct reading *r, yaml_node_t *list)
     yaml_node_item_t *i;
 
     if (list->type != YAML_SEQUENCE_NODE) {
-        topo_check_tell(r->c, true, line_of(list), "block_sizes is no list");
+        topo_check_tell(r->c, true, line_of(list), "block_sizes is not a list");
         return;
     }
     for (i = list->data.sequence.items.start; i < list->data.sequence.items.top;

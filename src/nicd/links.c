@@ -19,7 +19,7 @@ int links_open(struct errbuf *err)
 
     if (fd >= 0 && bind(fd, (struct sockaddr *)&all, sizeof(all)) == 0)
         return fd;
-    errprintf(err, "no word of the kernel about links: %s", strerror(errno));
+    errprintf(err, "no notices of links from the kernel: %s", strerror(errno));
     if (fd >= 0)
         close(fd);
     return -1;

@@ -166,7 +166,7 @@ static void on_events(struct ev_loop *loop, ev_io *io, int revents)
         any |= n > 0 && verbs_event_text(text, events, (size_t)n);
     }
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-        snprintf(text, sizeof(text), "its driver takes it away");
+        snprintf(text, sizeof(text), "its driver is removing it");
         any = true;
         try_later(k);
     } else {

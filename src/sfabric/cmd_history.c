@@ -171,7 +171,7 @@ static int run(int argc, char **argv, struct sfabric_options *o)
     else if (take(&l, jsonx_object(reply, "history")))
         print(&l, span, o);
     else
-        rc = sfabric_fail("switchmgrd's answer is none that is understood");
+        rc = sfabric_fail("switchmgrd's answer cannot be understood");
     json_object_put(reply);
     return rc;
 }

@@ -88,7 +88,7 @@ static int run(int argc, char **argv, struct sfabric_options *o)
 const struct sfabric_cmd cmd_hosts = {
     .name = "hosts",
     .args = "[FILE]",
-    .help = "hosts of the map or a net file, and where they hang",
+    .help = "hosts of the map or a net file, and where they are plugged in",
     .most = 1,
     .run = run,
 };

@@ -288,7 +288,7 @@ static void cut_or_foreign_payload_is_refused(void **state)
                    "decode: payload version 9, this is 2");
     buf[1] = 'x';
     expect_refused(buf, len, &good_check, EPROTO,
-                   "magic: 0x53784550 is no payload of ours");
+                   "magic: 0x53784550 is not a payload of ours");
     free(buf);
     elan_payload_free(&p);
 }

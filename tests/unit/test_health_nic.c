@@ -250,7 +250,7 @@ static void ports_keep_their_rails_over_a_restart(void **state)
     saying(w, 30, 8, &r[1], 1);
     is(w, 1, HEALTH_HEALTHY, "");
     assert_int_equal(rail(w, 1)->board, 0x20);
-    is(w, 0, HEALTH_DEGRADED, "mlx5_0/1 is there no more");
+    is(w, 0, HEALTH_DEGRADED, "mlx5_0/1 has vanished");
     assert_false(drains(w));
     r[1].rail = 1;
     saying(w, 15, 9, r, 2);

@@ -267,10 +267,10 @@ static void errors_name_file_line_and_what(void **state)
 {
     refused("bus 1\n", "f:1: bus: a line says host, xbar or cable");
     refused("\nhost h\n", "f:2: host NAME ADDRESS [plane=N] [twin]");
-    refused("host h 0\n", "f:1: 0 is no board address");
-    refused("host h 0x12\n", "f:1: 0x12 is no board address");
+    refused("host h 0\n", "f:1: 0 is not a board address");
+    refused("host h 0x12\n", "f:1: 0x12 is not a board address");
     refused("host h 11223344556677889\n",
-            "f:1: 11223344556677889 is no board address");
+            "f:1: 11223344556677889 is not a board address");
     refused("host h 1\nhost h 2\n", "f:2: h is there already");
     refused("host h 1\nhost i 1\n", "f:2: i has the address of h");
     refused("xbar x 8 twin\n", "f:1: what is twin?");

@@ -108,7 +108,7 @@ static void dmodk_is_refused_where_it_cannot_be(void **state)
     struct errbuf err;
 
     assert_null(net_routes_new(net, &p, &err));
-    assert_string_equal(err.text, "engine dmodk: the net is no folded Clos");
+    assert_string_equal(err.text, "engine dmodk: the net is not a folded Clos");
     net_free(net);
 }
 
