@@ -38,10 +38,15 @@ struct file *file_find(MPI_File handle)
     return f;
 }
 
+/* Of the file that this thread has just closed. */
+static __thread const char *closed_name;
+
 const char *failed_file_name(MPI_File handle)
 {
     const struct file *f = file_find(handle);
 
+    if (handle == MPI_FILE_NULL)
+        return closed_name;
     return f ? f->name : NULL;
 }
 
@@ -465,6 +470,12 @@ static int library_open(struct file *f, MPI_Info info, int also)
     return class;
 }
 
+static void drop_handler(MPI_Errhandler *handler)
+{
+    if (*handler != MPI_ERRORS_RETURN && *handler != MPI_ERRORS_ARE_FATAL)
+        impi_real.Errhandler_free(handler);
+}
+
 /* Errors before there is a file go to the handler of MPI_FILE_NULL, which is
  * the library's to call as well: it shall not. */
 static int quiet_open(struct file *f, MPI_Info info, int also)
@@ -479,8 +490,7 @@ static int quiet_open(struct file *f, MPI_Info info, int also)
     impi_real.File_set_errhandler(MPI_FILE_NULL, old);
     if (rc == MPI_SUCCESS)
         impi_real.File_set_errhandler(f->handle, old);
-    if (old != MPI_ERRORS_RETURN && old != MPI_ERRORS_ARE_FATAL)
-        impi_real.Errhandler_free(&old);
+    drop_handler(&old);
     return rc;
 }
 
@@ -703,8 +713,26 @@ static int close_all(struct file *f)
     return file_agree(f, rc);
 }
 
+/* To the handler that the file had: there is none but MPI_FILE_NULL's by now.
+ */
+static void tell_of_close(const struct file *f, MPI_Errhandler own, int rc,
+                          MPI_File *fh)
+{
+    MPI_Errhandler old;
+
+    if (impi_real.File_get_errhandler(MPI_FILE_NULL, &old) != MPI_SUCCESS)
+        return;
+    impi_real.File_set_errhandler(MPI_FILE_NULL, own);
+    closed_name = f->name;
+    impi_told_File_close(failed_note_file(MPI_FILE_NULL, rc), fh);
+    closed_name = NULL;
+    impi_real.File_set_errhandler(MPI_FILE_NULL, old);
+    drop_handler(&old);
+}
+
 int impi_File_close(MPI_File *fh)
 {
+    MPI_Errhandler own = MPI_ERRORS_RETURN;
     struct file *f = file_find(*fh);
     int rc = MPI_SUCCESS;
 
@@ -715,12 +743,16 @@ int impi_File_close(MPI_File *fh)
     rc = file_agree(f, rc);
     if (rc != MPI_SUCCESS)
         return file_raise(f, rc);
+    impi_real.File_get_errhandler(f->handle, &own);
     unpublish(f);
     file_shared_close(f);
     rc = close_all(f);
-    file_destroy(f);
     *fh = MPI_FILE_NULL;
-    return rc == MPI_SUCCESS ? rc : failed_note_file(MPI_FILE_NULL, rc);
+    if (rc != MPI_SUCCESS)
+        tell_of_close(f, own, rc, fh);
+    drop_handler(&own);
+    file_destroy(f);
+    return rc;
 }
 
 /* ---- what it is ---- */

@@ -44,12 +44,35 @@ static void quota(MPI_File f)
     closed(&f);
 }
 
+static int told_file, told_of_none;
+
+static void tell_file(MPI_File *f, int *code, ...)
+{
+    CHECK(*f == MPI_FILE_NULL);
+    told_file = class_of(*code);
+}
+
+static void tell_of_none(MPI_File *f, int *code, ...)
+{
+    told_of_none += *f == MPI_FILE_NULL && *code != MPI_SUCCESS;
+}
+
+/* The file's own handler is told, and that of no file is as before. */
 static void close_it(MPI_File f)
 {
+    MPI_Errhandler own, none, is;
+
+    MPI_File_create_errhandler(tell_file, &own);
+    MPI_File_create_errhandler(tell_of_none, &none);
+    MPI_File_set_errhandler(MPI_FILE_NULL, none);
+    MPI_File_set_errhandler(f, own);
     CHECK(write_ordered(f) == MPI_SUCCESS);
-    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
     CHECK(class_of(MPI_File_close(&f)) == MPI_ERR_QUOTA);
     CHECK(f == MPI_FILE_NULL);
+    CHECK(told_file == MPI_ERR_QUOTA && told_of_none == 0);
+    MPI_File_get_errhandler(MPI_FILE_NULL, &is);
+    CHECK(is == none);
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
 }
 
 static void stalled(MPI_File f)

@@ -181,6 +181,7 @@ if gcc -shared -fPIC -o "$faulty" "$tests/mpi/faulty_disk.c" -ldl \
     case_all_hear $title "quota 0" quota -i mpich:2 openmpi:2
     title=everybody_hears_what_shows_at_the_end
     case_all_hear $title "close 1" close -i mpich:2 openmpi:2
+    IO_DRIVER=library case_all_hear $title "close 0" close openmpi:1 mpich:1
     case_death 2 write mpich:1 openmpi:1 mpich:1
     case_death 1 ordered openmpi:1 mpich:1 openmpi:1
     case_absent mpich:1 openmpi:1
