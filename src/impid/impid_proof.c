@@ -61,14 +61,19 @@ static void check(struct impid_question *q)
 {
     struct task_proof *t = &q->proof;
     struct seal_info info = {.uid = (uid_t)-1};
-    struct errbuf err = {""};
+    struct errbuf err = {""}, why = {""};
     void *data = NULL;
     size_t len = 0;
 
     t->text[0] = '\0';
     if (q->any_user)
         return;
-    if (seal_open(&data, &len, &info, t->credential, q->munge, &err) == 0) {
+    if (seal_open(&data, &len, &info, t->credential, q->munge, &why) < 0) {
+        errprintf(&err,
+                  "%s (two clusters need one MUNGE key, or PortUsers=any in "
+                  "impi.conf of both)",
+                  why.text);
+    } else {
         if (len != sizeof(t->about) || memcmp(data, t->about, len) != 0)
             errprintf(&err, "its credential is about something else");
         else if (info.expired)

@@ -4,7 +4,9 @@
  *
  *   ports accept|connect NAME WHAT
  *
- * The accepting one publishes NAME, the other one looks it up.  WHAT: talk, or
+ * The accepting one publishes NAME, the other one looks it up.  Or the first is
+ * given "-", and prints the name of its port, which the other one is given.
+ * WHAT: talk, or once (with one port), or
  * lost (the accepting world dies, the other one has an error and goes on), or
  * unheard (the same, where only the roots have talked), or leaderless (the
  * same, in MPI_Intercomm_create), or alone (the leaders meet by themselves,
@@ -32,10 +34,24 @@ static int class_of(int rc)
 
 static void look_up(const char *name, char *port)
 {
+    if (strncmp(name, "impi1/", 6) == 0) {
+        snprintf(port, MPI_MAX_PORT_NAME, "%s", name);
+        return;
+    }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     while (MPI_Lookup_name(name, MPI_INFO_NULL, port) != MPI_SUCCESS)
         usleep(10000);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+static void tell(const char *name, const char *port)
+{
+    if (strcmp(name, "-") != 0) {
+        MPI_Publish_name(name, MPI_INFO_NULL, port);
+        return;
+    }
+    printf("port %s\n", port);
+    fflush(stdout);
 }
 
 static MPI_Comm meet(const char *name, MPI_Comm local, int root)
@@ -47,7 +63,7 @@ static MPI_Comm meet(const char *name, MPI_Comm local, int root)
     MPI_Comm_rank(local, &own);
     if (accepts && own == root) {
         MPI_Open_port(MPI_INFO_NULL, port);
-        MPI_Publish_name(name, MPI_INFO_NULL, port);
+        tell(name, port);
     } else if (own == root) {
         look_up(name, port);
     }
@@ -56,7 +72,8 @@ static MPI_Comm meet(const char *name, MPI_Comm local, int root)
     else
         MPI_Comm_connect(port, MPI_INFO_NULL, root, local, &inter);
     if (accepts && own == root) {
-        MPI_Unpublish_name(name, MPI_INFO_NULL, port);
+        if (strcmp(name, "-") != 0)
+            MPI_Unpublish_name(name, MPI_INFO_NULL, port);
         MPI_Close_port(port);
     }
     return inter;
@@ -480,6 +497,8 @@ int main(int argc, char **argv)
         lost(argv[2]);
     } else if (strcmp(argv[3], "unheard") == 0) {
         unheard(argv[2]);
+    } else if (strcmp(argv[3], "once") == 0) {
+        talk(argv[2], MPI_COMM_WORLD, 0);
     } else if (strcmp(argv[3], "leaderless") == 0) {
         leaderless(argv[2]);
     } else if (strcmp(argv[3], "alone") == 0) {

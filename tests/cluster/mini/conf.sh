@@ -52,7 +52,7 @@ make_tree() {
         chmod 755 "$dir/munge.$k" "$dir/run.$k"
     done
     ln -sfn munge.ctl "$dir/munge"
-    head -c 1024 /dev/urandom >"$dir/etc/munge.key"
+    head -c 1024 "${munge_key:-/dev/urandom}" >"$dir/etc/munge.key"
     chown munge: "$dir/etc/munge.key"
     chmod 400 "$dir/etc/munge.key"
 }
