@@ -423,7 +423,7 @@ case_no_pauses_within_a_machine 0 1 mpich:1 openmpi:1
 case_no_pauses_within_a_machine 1 0 mpich:1 openmpi:1
 case_lost_ends
 export IMPI_SILENCE=soon
-case_end silence_is_a_number_of_seconds 1 "IMPI_SILENCE is no number" \
+case_end silence_is_a_number_of_seconds 1 "IMPI_SILENCE is not a number" \
     mpich:1 openmpi:1 -- "$dir/ring"
 unset IMPI_SILENCE
 case_end killed_rank_ends_all 1 "rank 1 vanished" \

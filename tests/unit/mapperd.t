@@ -195,7 +195,7 @@ same "the stored map is root's alone" 600 "$(stat -c %a "$tmp/stored15")"
 damage() { printf 'X' | dd of="$tmp/stored15" bs=1 seek=100 conv=notrunc; }
 for what in "damaged:damage" \
     "that of board:cp $tmp/stored3 $tmp/stored15" \
-    "no stored map:cp $tmp/mapper3.conf $tmp/stored15" \
+    "not a stored map:cp $tmp/mapper3.conf $tmp/stored15" \
     "Too many levels:ln -sf $tmp/stored3 $tmp/stored15" \
     "not a regular file:eval rm $tmp/stored15; mkfifo $tmp/stored15"; do
     # shellcheck disable=SC2086

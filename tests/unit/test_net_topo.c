@@ -226,7 +226,7 @@ static void what_ends_slurmctld_is_fatal(void **state)
     judged("SwitchName=a Nodes=n1 Colour=red\n", -1, "1: what is Colour?\n");
     judged("SwitchName=a Nodes=n1 red\n", -1, "1: what is red?\n");
     judged("SwitchName=a Nodes=n1 LinkSpeed=fast\n", -1,
-           "1: LinkSpeed=fast is no number\n");
+           "1: LinkSpeed=fast is not a number\n");
     judged("Include other.conf\n", -1, "1: Include is not followed here\n");
 }
 
