@@ -136,22 +136,31 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
     if (steady_now() - n->started >= PATIENCE_MS)
         collector_reports_start(n);
     /* Who is killed must not come back with yesterday's faults. */
-    if (n->unsaved && steady_now() - n->saved >= SAVE_MS)
+    if (n->unsaved && steady_now() - n->saved >= SAVE_MS &&
+        pace_wait(&n->written, steady_now(), 0) == 0)
         collector_state_save(n);
 }
 
 /* What follows from a change (hosts, from the links of their crossbar) does not
  * wait for the next tick.  The table is written at once, so that no step is
- * built meanwhile. */
+ * built meanwhile.  All nodes are looked at: if many changes follow each other
+ * they wait for the pace. */
 static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
 {
     struct collector *n = w->data;
+    int64_t began = steady_now(), rest = pace_wait(&n->judged, began, 0);
 
     ev_timer_stop(loop, w);
+    w->repeat = rest > 0 ? (double)rest / 1e3 : SOON;
+    if (rest > 0) {
+        ev_timer_again(loop, w);
+        return;
+    }
     n->unsaved = true;
-    model_tick(n->model, steady_now());
+    model_tick(n->model, began);
     collector_peers_judge(n);
     collector_peers_table(n);
+    pace_done(&n->judged, began, steady_now());
 }
 
 static void on_table(struct ev_loop *loop, ev_timer *w, int events)

@@ -21,6 +21,7 @@
 #include "switchmgrd/collector_history.h"
 #include "switchmgrd/steady_clock.h"
 #include "switchmgrd/offenders.h"
+#include "switchmgrd/pace.h"
 #include "switchmgrd/record.h"
 
 /* A node that Slurm has, or that somebody reports about. */
@@ -64,8 +65,9 @@ struct collector {
     struct collector_event *events; /* ring of SF_SWITCHMGR_EVENTS_MAX */
     uint64_t nevents;
     int64_t started;
-    int64_t saved; /* when the state file was written */
-    bool unsaved;  /* a state has changed since */
+    int64_t saved;               /* when the state file was written */
+    bool unsaved;                /* a state has changed since */
+    struct pace judged, written; /* all nodes, and the table; that file */
     struct {
         uint64_t credentials, accepted, refused_munge, refused_uid,
             refused_host, refused_model, refused_key, malformed, connections,

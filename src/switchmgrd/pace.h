@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Work that a change calls for and that looks at all nodes, such as writing the
+ * health table: the more nodes there are the longer it takes, and the more
+ * changes come while all of them start.  It rests for some time that is a
+ * multiple of what it took, so that reports are heard besides; a change after a
+ * quiet time never waits.  Times are those of steady_now(), milliseconds.
+ */
+#ifndef SF_SWITCHMGRD_PACE_H
+#define SF_SWITCHMGRD_PACE_H
+
+#include <stdint.h>
+
+#define PACE_REST 4 /* times as long as it took: a fifth of the time at most   \
+                     */
+
+struct pace {
+    int64_t until; /* it rests */
+};
+
+/* How long it has to wait from now on, `least` or more. */
+static inline int64_t pace_wait(const struct pace *p, int64_t now,
+                                int64_t least)
+{
+    return p->until - now > least ? p->until - now : least;
+}
+
+/* It was done, from then until now. */
+static inline void pace_done(struct pace *p, int64_t began, int64_t now)
+{
+    p->until = now + PACE_REST * (now - began);
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "switchmgrd/pace.h"
+
+#define LEAST 20
+
+static void a_change_after_a_quiet_time_waits_no_longer_than_asked(void **state)
+{
+    struct pace p = {0};
+
+    assert_int_equal(pace_wait(&p, 1000, LEAST), LEAST);
+    pace_done(&p, 1020, 1120);
+    assert_int_equal(pace_wait(&p, 2000, LEAST), LEAST);
+}
+
+static void short_work_does_not_rest_longer_than_asked(void **state)
+{
+    struct pace p = {0};
+
+    pace_done(&p, 1000, 1000 + LEAST / PACE_REST);
+    assert_int_equal(pace_wait(&p, 1000 + LEAST / PACE_REST, LEAST), LEAST);
+}
+
+/* Changes all the time: what one takes grows with the nodes, the share of the
+ * time does not. */
+static void long_work_leaves_four_fifths_of_the_time(void **state)
+{
+    for (int64_t takes = 10; takes <= 10000; takes *= 10) {
+        struct pace p = {0};
+        int64_t now = 0, worked = 0;
+
+        while (now < 1000 * takes) {
+            now += pace_wait(&p, now, LEAST);
+            pace_done(&p, now, now + takes);
+            now += takes;
+            worked += takes;
+        }
+        assert_true(worked * (1 + PACE_REST) <= now + (1 + PACE_REST) * takes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_change_after_a_quiet_time_waits_no_longer_than_asked),
+        cmocka_unit_test(short_work_does_not_rest_longer_than_asked),
+        cmocka_unit_test(long_work_leaves_four_fifths_of_the_time),
+    };
+
+    return cmocka_run_group_tests_name("pace", tests, NULL, NULL);
+}
