@@ -104,7 +104,10 @@ struct tx_item {
 
 #define TX_ITEMS (IMPI_TX_IOV / 2)
 #define TX_BYTES (4096u * 1024 + IMPI_PACKET_SIZE) /* of one write */
-#define SCRATCH_SIZE (256u * 1024)
+/* Data that a callback moves are written in parts of this size: as much as a
+ * packet has, since each write costs more than a longer copy.  Only what is
+ * filled of it takes memory. */
+#define SCRATCH_SIZE (1024u * 1024)
 #define STAGE_SIZE (32u * 1024)
 /* Data that a callback moves are read in parts of this size: the kernel's own
  * are 64 KiB within one machine, and it does not like them to be cut. */
