@@ -5,6 +5,7 @@
 
 #define ROUNDS 12
 #define BLOCK 16384                /* ints of one block */
+#define MANY 300000                /* ints, of more than one packet */
 #define LONG (5 * 1024 * 1024 + 3) /* more than one piece */
 #define ROOM (LONG + 2 * BLOCK * sizeof(int))
 
@@ -142,6 +143,69 @@ static MPI_Group group_of(int one)
     MPI_Group_incl(all, 1, &one, &some);
     MPI_Group_free(&all);
     return some;
+}
+
+static int all_are(const int *v, int n, int what)
+{
+    for (int i = 0; i < n; i++)
+        if (v[i] != what)
+            return 0;
+    return 1;
+}
+
+/* A get ends with its epoch, without a flush, and whoever has the lock next may
+ * write there at once: the target itself, by stores, and the others, by puts.
+ */
+static void later_writers_do_not_change_what_was_got(void)
+{
+    const int last = size - 1;
+    int *v = malloc(MANY * sizeof(int));
+
+    open_window(MANY * sizeof(int));
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        MPI_Win_lock(MPI_LOCK_SHARED, last, 0, win);
+        MPI_Get(v, MANY, MPI_INT, last, 0, MANY, MPI_INT, win);
+        MPI_Win_unlock(last, win);
+        CHECK(all_are(v, MANY, v[0]));
+        for (int i = 0; i < MANY; i++)
+            v[i] = round * size + rank + 1;
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, win);
+        if (rank == last)
+            memcpy(mem, v, MANY * sizeof(int));
+        else
+            MPI_Put(v, MANY, MPI_INT, last, 0, MANY, MPI_INT, win);
+        MPI_Win_unlock(last, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    close_window();
+    free(v);
+}
+
+/* The same of MPI_Win_wait, behind which the target writes and frees. */
+static void targets_write_behind_their_epoch(void)
+{
+    const int n = MANY * (int)sizeof(int);
+    int *v = malloc((size_t)n);
+    MPI_Group before, after;
+
+    open_window((size_t)n);
+    before = group_of(prev);
+    after = group_of(next);
+    for (int round = 0; round < ROUNDS; round++) {
+        memset(mem, round + 1, (size_t)n);
+        MPI_Win_post(before, 0, win);
+        MPI_Win_start(after, 0, win);
+        MPI_Get(v, n, MPI_BYTE, next, 0, n, MPI_BYTE, win);
+        MPI_Win_complete(win);
+        MPI_Win_wait(win);
+        memset(mem, 255, (size_t)n);
+        CHECK(all_are(v, MANY, (round + 1) * 0x01010101));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Group_free(&before);
+    MPI_Group_free(&after);
+    close_window();
+    free(v);
 }
 
 /* Nor may the end of an epoch. */
@@ -300,6 +364,8 @@ int main(int argc, char **argv)
         flushes_end_all();
         many_before_a_flush();
         locks_hold_until_all_is_there();
+        later_writers_do_not_change_what_was_got();
+        targets_write_behind_their_epoch();
         epochs_end_when_all_is_there();
         requests_end();
         buffers_with_gaps();
