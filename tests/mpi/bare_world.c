@@ -513,12 +513,16 @@ static bool reap(void)
             continue;
         if (waitpid(b.launcher[i], &st, WNOHANG) == b.launcher[i]) {
             int code = WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
+            char text[64];
 
             b.launcher[i] = 0;
             if (code) {
                 read_all();
+                snprintf(text, sizeof(text),
+                         "the launcher of client %u (%s) ended with code %d", i,
+                         b.family[i], code);
                 if (!b.left_to_others)
-                    kill_all(code, "a launcher failed");
+                    kill_all(code, text);
             }
         } else {
             left = true;

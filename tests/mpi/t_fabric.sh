@@ -300,6 +300,9 @@ if "${limited[@]}" 60 mpirun.openmpi --allow-run-as-root --oversubscribe \
         said_of_library "libfabric is /.*, which the process had already"
         report $? "$title: the same one, $prog"
     done
+    for ((seed = first; seed < first + runs; seed++)); do
+        case_run rma_mix -i openmpi:2 mpich:1 -- "$seed" "$rounds"
+    done
 else
     skipped $title "Open MPI has no messages by libfabric's tcp"
 fi
