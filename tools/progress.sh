@@ -72,3 +72,19 @@ show_progress() {
         esac
     done
 }
+
+# quietly TEXT LOG COMMAND..: its errors and the end of its output if it fails.
+# The caller has a say().
+quietly() {
+    local text=$1 file=$2 began=$SECONDS
+    shift 2
+    if "$@" >"$file" 2>&1; then
+        say "$text: done after $((SECONDS - began)) s"
+        return
+    fi
+    grep -E ': (fatal )?(error|warning): |Error [0-9]+$|runtime error' "$file" |
+        head -n 30 | cut -c1-300
+    tail -n 15 "$file" | cut -c1-300
+    say "$text: failed"
+    return 1
+}
