@@ -39,7 +39,7 @@ struct together {
     int number; /* of this aggregator, or -1 */
     uint32_t round;
 
-    /* Messages of a row: block i is rank i's. */
+    /* Messages of a row, in one piece from out_at on: block i is rank i's. */
     void **out_at, **in_at;
     int *out_count, *in_count;
     struct impi_neighbour *from, *to;
@@ -70,16 +70,18 @@ static void *get(size_t n, size_t size)
     return p;
 }
 
+/* In one piece, the widest first. */
 static void make_row(struct together *t)
 {
     size_t n = (size_t)t->f->c->size;
 
-    t->out_at = get(n, sizeof(*t->out_at));
-    t->in_at = get(n, sizeof(*t->in_at));
-    t->out_count = get(n, sizeof(*t->out_count));
-    t->in_count = get(n, sizeof(*t->in_count));
-    t->from = get(n, sizeof(*t->from));
-    t->to = get(n, sizeof(*t->to));
+    t->out_at = get(
+        n, 2 * (sizeof(*t->out_at) + sizeof(*t->from) + sizeof(*t->out_count)));
+    t->in_at = t->out_at + n;
+    t->from = (void *)(t->in_at + n);
+    t->to = t->from + n;
+    t->out_count = (void *)(t->to + n);
+    t->in_count = t->out_count + n;
 }
 
 static void destroy(struct together *t)
@@ -91,11 +93,6 @@ static void destroy(struct together *t)
     free(t->records);
     free(t->parts);
     free(t->out_at);
-    free(t->in_at);
-    free(t->out_count);
-    free(t->in_count);
-    free(t->from);
-    free(t->to);
     free(t->room);
     free(t->orders);
     free(t);
