@@ -658,29 +658,44 @@ static void turn_away(struct collector *n, int fd)
     collector_events_alarm(text, steady_now(), n);
 }
 
-static void on_connect(struct ev_loop *loop, ev_io *w, int events)
+/* False: nobody is there. */
+static bool take_in(struct collector *n, ev_io *w)
 {
-    struct collector *n = w->data;
     int fd = accept_or_shed(w->fd, &n->spare);
     struct conn *c;
     uint64_t source;
 
     if (fd < 0)
-        return;
+        return false;
     source = source_of(n, fd);
     if (!is_heard(n, source)) { /* before it sends us a megabyte */
         n->count.turned_away++;
         close(fd);
-        return;
+        return true;
     }
     c = make_conn(n, fd, source);
     if (!c) {
         turn_away(n, fd);
-        return;
+        return true;
     }
     if (w == &n->tcp.io)
         netaddr_keep_alive(fd, SF_SILENCE);
     ev_io_start(n->loop, &c->io);
+    return true;
+}
+
+/* The more reporters have their say in a turn of the loop, the longer it is: a
+ * part of as many come in, so that thousands need some hundred turns. */
+#define CONNS_PER_NEW 16
+
+static void on_connect(struct ev_loop *loop, ev_io *w, int events)
+{
+    struct collector *n = w->data;
+
+    for (uint32_t left = 1 + n->nconns / CONNS_PER_NEW; left > 0; left--) {
+        if (!take_in(n, w))
+            return;
+    }
 }
 
 static void start(struct collector *n, struct collector_listener *l, int fd)

@@ -528,6 +528,20 @@ static void the_limit_is_named_that_leaves_a_reporter_out(void **state)
     assert_int_equal(b->n.count.turned_away, 1);
 }
 
+/* A turn of the loop is as long as there are reporters: the more there are the
+ * more come in by one. */
+static void many_reporters_do_not_come_in_one_by_one(void **state)
+{
+    struct bed *b = *state;
+    unsigned turns = 0;
+
+    for (int i = 0; i < 60; i++)
+        dial(b);
+    for (; b->n.nconns < 60; turns++)
+        ev_run(b->n.loop, EVRUN_NOWAIT);
+    assert_in_range(turns, 1, 40);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, bed_up, bed_down)
 
 int main(void)
@@ -548,6 +562,7 @@ int main(void)
         TEST(less_than_a_tag_is_no_report),
         TEST(a_key_serves_an_hour),
         TEST(the_limit_is_named_that_leaves_a_reporter_out),
+        TEST(many_reporters_do_not_come_in_one_by_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
