@@ -368,6 +368,7 @@ int collector_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
 
     if (!n)
         return 1;
+    STAILQ_INIT(&n->dirty);
     n->conf = *conf;
     n->conf_path = conf_path;
     n->updater_fd = updater_fd;

@@ -31,12 +31,13 @@ struct collector_peer {
     struct in_addr in_table;   /* Slurm's NodeAddr, 0: not known */
     bool in_slurm;
     bool maintenance;
-    bool dirty; /* the updater does not have its want yet */
+    bool dirty; /* the updater does not have its want yet: among n->dirty */
     bool has_sent;
     bool at_rest;          /* what is sent need not be looked at anew */
     bool in_map;           /* seen while a topology.conf is made */
     uint32_t flags;        /* of rec_node */
     struct plan_want sent; /* what the updater has */
+    STAILQ_ENTRY(collector_peer) next_dirty;
     UT_hash_handle hh;
 };
 
@@ -79,9 +80,9 @@ struct collector {
     struct collector_listener tcp, unix_;
     int spare; /* base/accept.h */
     int updater_fd;
-    bool updater_full; /* wait until its socket takes more */
-    bool reloaded;     /* the updater has not been told yet */
-    bool peers_dirty;  /* some are */
+    bool updater_full;                   /* wait until its socket takes more */
+    bool reloaded;                       /* the updater has not been told yet */
+    STAILQ_HEAD(, collector_peer) dirty; /* wants to be sent, the first first */
     ev_io updater_in, updater_out;
     ev_timer tick, state_timer, table_timer, link_timer, topology_timer;
     ev_timer soon; /* a state changed: judge the wants in a moment */

@@ -168,7 +168,10 @@ void collector_peers_judge(struct collector *n)
         if (p->has_sent && same_want(&w, &p->sent))
             continue;
         p->sent = w;
-        p->has_sent = p->dirty = n->peers_dirty = true;
+        p->has_sent = true;
+        if (!p->dirty)
+            STAILQ_INSERT_TAIL(&n->dirty, p, next_dirty);
+        p->dirty = true;
     }
     collector_peers_send(n);
 }
@@ -192,26 +195,22 @@ static bool tell_of_reload(struct collector *n)
 
 void collector_peers_send(struct collector *n)
 {
-    struct collector_peer *p, *next;
+    struct collector_peer *p;
 
-    if (n->updater_full || (n->reloaded && !tell_of_reload(n)) ||
-        !n->peers_dirty)
+    if (n->updater_full || (n->reloaded && !tell_of_reload(n)))
         return;
-    HASH_ITER(hh, n->peers, p, next)
-    {
+    while ((p = STAILQ_FIRST(&n->dirty))) {
         struct rec_want rec;
 
-        if (!p->dirty)
-            continue;
         memset(&rec, 0, sizeof(rec));
         rec.type = REC_WANT;
         rec.at = clock_ms();
         rec.want = p->sent;
         if (!send_record(n, &rec, sizeof(rec)))
             return;
+        STAILQ_REMOVE_HEAD(&n->dirty, next_dirty);
         p->dirty = false;
     }
-    n->peers_dirty = false;
 }
 
 void collector_peers_stir(const struct health_item *host, void *arg)
