@@ -97,7 +97,7 @@ static void put_end(const struct picture *p, uint32_t port)
 {
     put_text(p->out, p->net->nodes[p->net->ports[port].node].name,
              SF_NET_NAME_MAX);
-    bytebuf_printf(p->out, ":%u", net_port_number(p->net, port));
+    bytebuf_printf(p->out, ":%u", net_port_called(p->net, port));
 }
 
 static void put_cable_title(const struct picture *p, uint32_t port,
@@ -261,7 +261,8 @@ static void put_ports(const struct picture *p, uint32_t a, uint32_t b, double x,
     for (unsigned k = 0; k < net->nodes[node].nports; k++) {
         if (net_peer_node(net, node, k) != to)
             continue;
-        bytebuf_printf(p->out, "%s%u", comma, k);
+        bytebuf_printf(p->out, "%s%u", comma,
+                       net_port_called(net, net->nodes[node].first + k));
         comma = ",";
     }
     bytebuf_printf(p->out, "</text>");

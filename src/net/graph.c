@@ -242,6 +242,7 @@ struct net *net_copy(const struct net *net)
 
     if (!to)
         return NULL;
+    to->first_port = net->first_port;
     if (!copy_nodes(to, net) || !copy_index(&to->by_name, &net->by_name) ||
         !copy_index(&to->by_host, &net->by_host) ||
         !copy_index(&to->by_xbar, &net->by_xbar)) {

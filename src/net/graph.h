@@ -57,6 +57,8 @@ struct net {
     uint32_t nnodes, nports; /* in use */
     uint32_t nhosts, nxbars; /* nnodes together */
     uint32_t ncables;
+    unsigned first_port; /* what a crossbar's first one is called: 0, by
+                            InfiniBand 1 */
     uint32_t cap_nodes, cap_ports;
     struct net_index by_name, by_host, by_xbar;
 };
@@ -104,6 +106,13 @@ static inline bool net_is_host(const struct net *net, uint32_t node)
 static inline unsigned net_port_number(const struct net *net, uint32_t port)
 {
     return port - net->nodes[net->ports[port].node].first;
+}
+
+/* What it is called in reports, and on the switch. */
+static inline unsigned net_port_called(const struct net *net, uint32_t port)
+{
+    return net_port_number(net, port) +
+           (net_is_host(net, net->ports[port].node) ? 0 : net->first_port);
 }
 
 #endif

@@ -381,6 +381,8 @@ struct net *net_parse_ib(const char *file, const char *text, size_t len,
 {
     struct ib ib = {.net = net_new(), .words = net_new()};
 
+    if (ib.net)
+        ib.net->first_port = 1;
     net_lines_init(&ib.l, file, text, len, err);
     if (!ib.net || !ib.words) {
         no_memory(&ib);

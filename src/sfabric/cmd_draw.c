@@ -75,6 +75,8 @@ static void put_cable(struct health *h, uint32_t node, unsigned long port,
 {
     uint32_t at;
 
+    if (!net_is_host(h->net, node))
+        port -= h->net->first_port;
     if (port >= h->net->nodes[node].nports)
         return;
     at = h->net->nodes[node].first + (uint32_t)port;

@@ -15,8 +15,8 @@ static void add_row(struct sfabric_columns *c, const struct net *net,
         sfabric_node_name(net, net->ports[p].node, a), port_a,
         sfabric_node_name(net, net->ports[q].node, b), port_b};
 
-    snprintf(port_a, sizeof(port_a), "%u", net_port_number(net, p));
-    snprintf(port_b, sizeof(port_b), "%u", net_port_number(net, q));
+    snprintf(port_a, sizeof(port_a), "%u", net_port_called(net, p));
+    snprintf(port_b, sizeof(port_b), "%u", net_port_called(net, q));
     sfabric_columns_add(c, cells);
 }
 
@@ -29,7 +29,7 @@ static void add_end(struct json_object *o, const struct net *net, uint32_t p,
                            json_object_new_string(sfabric_node_name(
                                net, net->ports[p].node, buf)));
     json_object_object_add(o, port,
-                           json_object_new_int((int)net_port_number(net, p)));
+                           json_object_new_int((int)net_port_called(net, p)));
 }
 
 static struct json_object *as_json(const struct net *net, uint32_t p,
