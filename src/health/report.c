@@ -15,6 +15,14 @@ static const char *const from_names[] = {"hsnd", "mapperd", "links", "nicd"};
 static const char *const kind_names[] = {"host", "link", "xbar"};
 static const char *const seen_names[] = {"unknown", "up", "degraded", "down"};
 
+void report_name(char to[SF_REPORT_NAME_MAX], const char *text)
+{
+    snprintf(to, SF_REPORT_NAME_MAX, "%s", text);
+    for (char *c = to; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr(".-_", *c))
+            *c = '_';
+}
+
 const char *report_from_name(enum report_from from)
 {
     return from_names[from];

@@ -121,6 +121,10 @@ int report_decode(struct report *report, const char *text, size_t len,
                   struct errbuf *err);
 void report_free(struct report *report);
 
+/* A name that comes from elsewhere, as a report may have it: other characters
+ * than letters, digits and ".-_" are "_", and it is cut. */
+void report_name(char to[SF_REPORT_NAME_MAX], const char *text);
+
 /* Do two lines of report_encode() say the same, their seq apart? */
 bool report_same_text(const char *a, const char *b);
 

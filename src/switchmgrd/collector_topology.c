@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/sitedir.h"
@@ -56,8 +57,8 @@ static void write_candidate(struct collector *n, const struct bytebuf *text)
 }
 
 /* The page shows all of the map, by Slurm's names where there are any. */
-static void show_map(struct collector *n, const char *name, const char *text,
-                     size_t len)
+static void show_map(struct collector *n, uint8_t rail, const char *name,
+                     const char *text, size_t len)
 {
     struct errbuf err;
     struct net *net = net_parse(name, text, len, &err);
@@ -71,7 +72,7 @@ static void show_map(struct collector *n, const char *name, const char *text,
         ok = !host || net_set_name(net, i, host);
     }
     if (ok)
-        page_take_net(n->page, net);
+        page_take_net(n->page, rail, net);
     else if (!net)
         collector_events_alarm(err.text, steady_now(), n);
     net_free(net);
@@ -102,38 +103,63 @@ static void make_topology(struct collector *n, const char *name,
     bytebuf_free(&out);
 }
 
-static void take_map(struct collector *n, const char *name, const char *text,
-                     size_t len)
+/* topology.conf is made from the first rail's. */
+static void take_map(struct collector *n, uint8_t rail, const char *name,
+                     const char *text, size_t len)
 {
     if (n->page)
-        show_map(n, name, text, len);
-    if (n->conf.topology_conf && *n->conf.topology_conf)
+        show_map(n, rail, name, text, len);
+    if (rail == 0 && n->conf.topology_conf && *n->conf.topology_conf)
         make_topology(n, name, text, len);
 }
 
-static void look_at_file(struct collector *n, const char *path)
+static void look_at_file(struct collector *n, uint8_t rail, const char *path)
 {
     struct errbuf err;
     size_t len;
     char *text = file_read(path, SF_NET_FILE_MAX, 0, &len, &err);
 
     if (text)
-        take_map(n, path, text, len);
+        take_map(n, rail, path, text, len);
     else if (errno != ENOENT) /* not written yet */
         collector_events_alarm(err.text, steady_now(), n);
     free(text);
 }
 
-static void ask_mapper(struct collector *n)
+/* TopologyMap: a file for each rail, separated by commas. */
+static void look_at_files(struct collector *n)
+{
+    char *list = strdup(n->conf.topology_map), *rest, *path;
+
+    if (!list)
+        return;
+    path = strtok_r(list, ", ", &rest);
+    for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+        if (path)
+            look_at_file(n, rail, path);
+        else if (n->page)
+            page_drop_net(n->page, rail);
+        path = path ? strtok_r(NULL, ", ", &rest) : NULL;
+    }
+    free(list);
+}
+
+/* mapperd's socket is called after its unit. */
+static void ask_mapper(struct collector *n, uint8_t rail)
 {
     struct json_object *reply, *map;
+    struct sitedir sitedir;
     struct errbuf err;
+    char name[64];
 
-    if (ctl_ask(SITEDIR_RUN("mapperd.sock"), "map", &reply, ASK_MS, &err) < 0)
+    snprintf(name, sizeof(name), "mapperd-%u.sock", rail);
+    if (ctl_ask(rail == 0 ? SITEDIR_RUN("mapperd.sock")
+                          : sitedir_run(&sitedir, name),
+                "map", &reply, ASK_MS, &err) < 0)
         return; /* no mapper here, or none that leads */
     if (json_object_object_get_ex(reply, "map", &map) &&
         json_object_is_type(map, json_type_string))
-        take_map(n, "map", json_object_get_string(map),
+        take_map(n, rail, "map", json_object_get_string(map),
                  (size_t)json_object_get_string_len(map));
     json_object_put(reply);
 }
@@ -141,7 +167,8 @@ static void ask_mapper(struct collector *n)
 void collector_topology_look(struct collector *n)
 {
     if (n->conf.topology_map && *n->conf.topology_map)
-        look_at_file(n, n->conf.topology_map);
+        look_at_files(n);
     else
-        ask_mapper(n);
+        for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++)
+            ask_mapper(n, rail);
 }

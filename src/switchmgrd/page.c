@@ -10,6 +10,7 @@
 
 #include "base/host_names.h"
 #include "base/jsonx.h"
+#include "base/number.h"
 #include "net/draw_layout.h"
 #include "switchmgrd/collector.h"
 #include "switchmgrd/jobs.h"
@@ -19,10 +20,14 @@
 #define EVENTS 50
 
 struct page {
-    char *fabric, *health, *asked; /* the last is a job */
-    size_t fabric_len, health_len, asked_len;
-    unsigned version; /* of the fabric */
-    int64_t at;       /* of the health */
+    struct {
+        char *text; /* NULL: no map yet */
+        size_t len;
+        unsigned version;
+    } fabric[SF_ELAN_RAILS_MAX]; /* of each rail */
+    char *health, *asked;        /* the last is a job */
+    size_t health_len, asked_len;
+    int64_t at; /* of the health */
 };
 
 struct page *page_new(void)
@@ -34,7 +39,8 @@ void page_free(struct page *p)
 {
     if (!p)
         return;
-    free(p->fabric);
+    for (int rail = 0; rail < SF_ELAN_RAILS_MAX; rail++)
+        free(p->fabric[rail].text);
     free(p->health);
     free(p->asked);
     free(p);
@@ -78,7 +84,7 @@ static struct json_object *put_host(const struct net *net, uint32_t i,
                                     const uint32_t *places)
 {
     struct json_object *o = json_object_new_array();
-    uint32_t to = net_peer_node(net, i, 0);
+    uint32_t to = net_peer_node(net, i, 0), port = net->nodes[i].first;
     char board[32];
 
     if (to != NET_NONE && net_is_host(net, to))
@@ -86,7 +92,9 @@ static struct json_object *put_host(const struct net *net, uint32_t i,
     snprintf(board, sizeof(board), "%012" PRIx64, net->nodes[i].id);
     add_text(o, net->nodes[i].name[0] ? net->nodes[i].name : board);
     add_number(o, place(places, to));
-    add_number(o, to == NET_NONE ? -1 : (int64_t)net_peer_port(net, i, 0));
+    add_number(o, to == NET_NONE
+                      ? -1
+                      : (int64_t)net_port_called(net, net->ports[port].peer));
     return o;
 }
 
@@ -95,7 +103,7 @@ static struct json_object *put_xbar(const struct net *net, uint32_t i,
                                     uint32_t at)
 {
     struct json_object *o = json_object_new_array();
-    char own[32], id[32], anon[32];
+    char own[32], id[32], anon[32], name[SF_REPORT_NAME_MAX];
 
     snprintf(own, sizeof(own), "x%u", at);
     snprintf(id, sizeof(id), "x%" PRIx64, net->nodes[i].id);
@@ -103,6 +111,9 @@ static struct json_object *put_xbar(const struct net *net, uint32_t i,
     add_text(o, net->nodes[i].name[0] ? net->nodes[i].name : own);
     if (net->nodes[i].id)
         add_text(o, id);
+    report_name(name, net->nodes[i].name);
+    if (name[0] && strcmp(name, net->nodes[i].name) != 0)
+        add_text(o, name);
     add_text(o, anon);
     return o;
 }
@@ -119,9 +130,9 @@ static void put_links(const struct net *net, const uint32_t *places,
             continue;
         o = json_object_new_array();
         add_number(o, places[net->ports[p].node]);
-        add_number(o, net_port_number(net, p));
+        add_number(o, net_port_called(net, p));
         add_number(o, places[net->ports[q].node]);
-        add_number(o, net_port_number(net, q));
+        add_number(o, net_port_called(net, q));
         json_object_array_add(list, o);
     }
 }
@@ -197,7 +208,7 @@ static void put_layout(const struct net *net, struct json_object *out)
     json_object_object_add(out, "layout", o);
 }
 
-void page_take_net(struct page *p, const struct net *net)
+void page_take_net(struct page *p, uint8_t rail, const struct net *net)
 {
     struct json_object *o = json_object_new_object();
     struct json_object *hosts = json_object_new_array();
@@ -227,16 +238,22 @@ void page_take_net(struct page *p, const struct net *net)
     text = take_text(o, &len);
     if (!text)
         return;
-    if (p->fabric && p->fabric_len == len &&
-        memcmp(p->fabric, text, len) == 0) {
+    if (p->fabric[rail].text && p->fabric[rail].len == len &&
+        memcmp(p->fabric[rail].text, text, len) == 0) {
         free(text);
         return;
     }
-    free(p->fabric);
-    p->fabric = text;
-    p->fabric_len = len;
-    p->version++;
+    free(p->fabric[rail].text);
+    p->fabric[rail].text = text;
+    p->fabric[rail].len = len;
+    p->fabric[rail].version++;
     p->at = 0;
+}
+
+void page_drop_net(struct page *p, uint8_t rail)
+{
+    free(p->fabric[rail].text);
+    p->fabric[rail].text = NULL;
 }
 
 /* ---- its health ------------------------------------------------------------
@@ -272,9 +289,9 @@ static struct json_object *put_item(const struct collector *n,
     if (i->peer[0])
         jsonx_add_str(o, "peer", i->peer);
     jsonx_add_str(o, "state", health_state_name(i->state));
+    jsonx_add_int(o, "rail", i->rail);
     if (i->state == HEALTH_HEALTHY)
         return o;
-    jsonx_add_int(o, "rail", i->rail);
     jsonx_add_int(o, "since", steady_wall(i->since));
     jsonx_add_str(o, "why", i->why);
     if (i->kind == REPORT_HOST)
@@ -282,7 +299,8 @@ static struct json_object *put_item(const struct collector *n,
     return o;
 }
 
-/* Healthy ones by their names alone, so that thousands of them are short. */
+/* Healthy ones of the first rail by their names alone, so that thousands of
+ * them are short. */
 static void put_kind(const struct collector *n, enum report_kind kind,
                      const char *key, struct json_object *out)
 {
@@ -291,7 +309,7 @@ static void put_kind(const struct collector *n, enum report_kind kind,
 
     for (i = model_next(n->model, kind, NULL); i;
          i = model_next(n->model, kind, i)) {
-        if (i->state == HEALTH_HEALTHY && kind != REPORT_LINK)
+        if (i->state == HEALTH_HEALTHY && kind != REPORT_LINK && i->rail == 0)
             add_text(list, i->name);
         else
             json_object_array_add(list, put_item(n, i));
@@ -339,12 +357,28 @@ static void put_maps(const struct collector *n, struct json_object *out)
     json_object_object_add(out, "maps", list);
 }
 
+/* Which rails have a map to be shown, and as it was when. */
+static void put_fabrics(const struct page *p, struct json_object *out)
+{
+    struct json_object *list = json_object_new_array(), *o;
+
+    for (int rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+        if (!p->fabric[rail].text)
+            continue;
+        o = json_object_new_object();
+        jsonx_add_int(o, "rail", rail);
+        jsonx_add_int(o, "version", p->fabric[rail].version);
+        json_object_array_add(list, o);
+    }
+    json_object_object_add(out, "fabrics", list);
+}
+
 static void look(struct page *p, const struct collector *n, int64_t now)
 {
     struct json_object *o = json_object_new_object();
 
     jsonx_add_int(o, "now", steady_wall(now));
-    jsonx_add_int(o, "fabric", p->version);
+    put_fabrics(p, o);
     jsonx_add_bool(o, "dry_run", n->conf.dry_run);
     jsonx_add_bool(o, "reachable", n->updater.reachable);
     jsonx_add_int(o, "drained", n->updater.own_drains);
@@ -450,22 +484,39 @@ bool page_is_history(const char *path, const char **link, enum history_by *by)
     return false;
 }
 
-bool page_get(struct page *p, const struct collector *n, const char *path,
-              struct page_answer *a)
+/* /fabric/RAIL: its map, or one of nothing; /fabric.json: of the first rail
+ * that has one. */
+static bool fabric(const struct page *p, const char *path,
+                   struct page_answer *a)
 {
+    static const char begin[] = "/fabric/";
     static const char none[] = "{\"hosts\":[],\"xbars\":[],\"links\":[],"
                                "\"layout\":{\"levels\":[],\"groups\":[],"
                                "\"names\":[],\"layers\":[]}}";
+    uint32_t at = 0;
+
+    if (strcmp(path, "/fabric.json") == 0)
+        while (at < SF_ELAN_RAILS_MAX - 1 && !p->fabric[at].text)
+            at++;
+    else if (strncmp(path, begin, sizeof(begin) - 1) != 0 ||
+             number_parse(&at, path + sizeof(begin) - 1, 0,
+                          SF_ELAN_RAILS_MAX - 1) < 0)
+        return false;
+    a->text = p->fabric[at].text ? p->fabric[at].text : none;
+    a->len = p->fabric[at].text ? p->fabric[at].len : sizeof(none) - 1;
+    return true;
+}
+
+bool page_get(struct page *p, const struct collector *n, const char *path,
+              struct page_answer *a)
+{
     int64_t now = steady_now();
 
     if (is_file(path, a))
         return true;
     a->type = "application/json";
-    if (strcmp(path, "/fabric.json") == 0) {
-        a->text = p->fabric ? p->fabric : none;
-        a->len = p->fabric ? p->fabric_len : sizeof(none) - 1;
+    if (fabric(p, path, a))
         return true;
-    }
     if (strcmp(path, "/health.json") != 0)
         return job(p, n, path, a);
     if (!p->health || now - p->at > FRESH_MS)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "net/graph.h"
 #include "switchmgrd/history.h"
@@ -24,8 +25,11 @@ struct page_answer {
 struct page *page_new(void);
 void page_free(struct page *p);
 
-/* The map whose hosts have Slurm's names.  The same one again costs nothing. */
-void page_take_net(struct page *p, const struct net *net);
+/* The map of a rail, whose hosts have Slurm's names.  The same one again costs
+ * nothing. */
+void page_take_net(struct page *p, uint8_t rail, const struct net *net);
+/* This rail is to have no map any more. */
+void page_drop_net(struct page *p, uint8_t rail);
 
 /* What stands at `path`, or false.  Borrowed until the next call. */
 bool page_get(struct page *p, const struct collector *n, const char *path,

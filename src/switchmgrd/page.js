@@ -8,7 +8,8 @@ const WORDS = { healthy: "healthy", unknown: "not known", degraded: "degraded",
   flapping: "comes and goes", down: "down" };
 const NS = "http://www.w3.org/2000/svg";
 const $ = id => document.getElementById(id);
-let fabric = null, net = null, health = null, version = -1, drawn = 0, picked = null;
+let fabric = null, net = null, health = null, version = "", drawn = 0, picked = null;
+let rails = [], rail = 0;   // with a map; the one that is shown
 let sought = null;          // before there was a map
 let painted = [];           // [element, () => state, () => title]
 
@@ -83,12 +84,22 @@ function read_fabric(f, lost) {
   return { xbars, hosts, links, ends, nodes, at, levels, layout: f.layout };
 }
 
+// One map may have several rails; where each has its own, what is of this one.
+const of_rail = i => typeof i === "string" ? 0 : i.rail;
+const is_shown = i => rails.length < 2 || of_rail(i) === rail;
+
 // Nodes with faults that the map lacks: a mapper leaves out who does not answer.
 function lost_nodes(f) {
   const mapped = new Set(f.hosts.map(h => h[0]));
-  return [...new Set(health.hosts.filter(i => rank(i.state) > 1 && !mapped.has(i.name)).map(i => i.name))].sort();
+  return [...new Set(health.hosts.filter(i => is_shown(i) && rank(i.state) > 1 && !mapped.has(i.name)).map(i => i.name))].sort();
 }
 
+// A port of a node with several is told by the switch's port that it hangs on.
+function host_of(i) {
+  if (typeof i === "string") return net.nodes.get(i);
+  const c = (i.peer || "").lastIndexOf(":"), x = c > 0 ? net.ends.get(i.peer.slice(0, c)) : null;
+  return x && x.hosts.find(h => h.port === Number(i.peer.slice(c + 1))) || net.nodes.get(i.name);
+}
 function cable_of(text) {
   const c = (text || "").lastIndexOf(":");
   const x = c > 0 ? net.ends.get(text.slice(0, c)) : null;
@@ -97,17 +108,17 @@ function cable_of(text) {
 
 function take_health() {
   for (const list of [net.hosts, net.xbars, net.links])
-    for (const o of list) { o.state = "unknown"; o.fault = null; o.seen = false; o.named = null; }
+    for (const o of list) { o.state = "unknown"; o.fault = null; o.seen = false; o.named = null; o.rail = rail; }
   const put = (o, i) => {
     const state = typeof i === "string" ? "healthy" : i.state;
     if (!o || (o.seen && rank(state) <= rank(o.state))) return;
-    o.state = state; o.seen = true; o.named = typeof i === "string" ? i : i.name;
+    o.state = state; o.seen = true; o.named = typeof i === "string" ? i : i.name; o.rail = of_rail(i);
     o.fault = typeof i === "string" || state === "healthy" ? null : i;
   };
   const name = i => typeof i === "string" ? i : i.name;
-  for (const i of health.hosts) put(net.nodes.get(name(i)), i);
-  for (const i of health.xbars) put(net.ends.get(name(i)), i);
-  for (const i of health.links) put(cable_of(i.name) || cable_of(i.peer), i);
+  for (const i of health.hosts.filter(is_shown)) put(host_of(i), i);
+  for (const i of health.xbars.filter(is_shown)) put(net.ends.get(name(i)), i);
+  for (const i of health.links.filter(is_shown)) put(cable_of(i.name) || cable_of(i.peer), i);
 }
 
 // ---- pieces of the picture -------------------------------------------------
@@ -491,7 +502,7 @@ function chart(h, span) {
 }
 // It is asked for once a minute, a year every ten, and drawn again only then.
 function past_of(o) {
-  const name = o.kind === "node" ? o.name : o.named;
+  const own = o.kind === "node" ? o.named || o.name : o.named, name = own && o.rail ? own + "/" + o.rail : own;
   if (!name) return el("p", { class: "dim" }, "No history: this link has no name that lasts, or nobody has reported of it.");
   o.past = o.past || {};
   const key = chosen_span, span = SPANS[key], had = o.past[key];
@@ -564,7 +575,7 @@ function faults() {
     .sort((a, b) => rank(b.state) - rank(a.state) || b.since - a.since || by_name(a, b));
   const known = health.hosts.length + health.xbars.length + health.links.length;
   const kids = list.slice(0, 100).map(i => {
-    const o = net.nodes.get(i.name) || net.ends.get(i.name);
+    const o = is_shown(i) ? (i.slurm ? host_of(i) : net.nodes.get(i.name)) || net.ends.get(i.name) : null;
     const d = el("div", { class: "fault " + i.state });
     d.append(el("p", {}, o ? link_to(o) : el("strong", {}, i.slurm || !i.peer ? i.name : i.name + " \u2013 " + i.peer), " " + WORDS[i.state] + (i.rail ? " on rail " + i.rail : "") + (i.slurm && i.peer ? " at " + i.peer : "")));
     if (i.why) d.append(el("p", {}, i.why));
@@ -583,7 +594,7 @@ function words() {
   const n = s => net.hosts.filter(h => h.state === s).length;
   const parts = [count(net.hosts.length, "node", "nodes"), count(net.xbars.length, "switch", "switches"), count(net.links.length + net.hosts.filter(h => h.xbar).length, "cable", "cables")];
   for (const s of ["down", "flapping", "degraded", "unknown"]) if (n(s)) parts.push(n(s) + " " + WORDS[s]);
-  const say = parts.join(", ") + ". As of " + clock(health.now) + ".";
+  const say = (rails.length > 1 ? "Rail " + rail + ": " : "") + parts.join(", ") + ". As of " + clock(health.now) + ".";
   if ($("sum").textContent !== say) $("sum").textContent = say;
   $("slurm").replaceChildren(...pairs_of([["slurmctld", health.reachable ? "answers" : "does not answer"],
     ["Drained by the fabric", String(health.drained)], ["Waiting for an update", String(health.waiting)],
@@ -607,16 +618,35 @@ function again(o) {
   return o;
 }
 
+// A map for each rail: which of them is shown.
+function offer_rails() {
+  const box = $("rails");
+  box.hidden = rails.length < 2;
+  renew(box, box.hidden ? [] : rails.map(f => {
+    const bad = [...health.hosts, ...health.xbars, ...health.links].filter(i => of_rail(i) === f.rail && rank(i.state) > 1).length;
+    const b = el("button", { type: "button", "aria-pressed": String(f.rail === rail) },
+      "Rail " + f.rail + (bad ? ", " + count(bad, "fault", "faults") : "") + (f.rail === rail ? ", shown" : ""));
+    b.addEventListener("click", () => { rail = f.rail; turn(); });
+    return b;
+  }));
+}
+
 async function ask(path) {
   const r = await fetch(path, { cache: "no-store" });
   if (!r.ok) throw new Error(path + ": " + r.status);
   return r.json();
 }
+let turns = 0, next_turn = 0;
 async function turn() {
+  const me = ++turns;
+  clearTimeout(next_turn);
   try {
-    health = await ask("health.json");
-    const other = health.fabric !== version;
-    if (other) { fabric = await ask("fabric.json"); version = health.fabric; }
+    const now = await ask("health.json"), had = now.fabrics;
+    const at = had.some(f => f.rail === rail) || !had.length ? rail : had[0].rail;
+    const mine = had.find(f => f.rail === at), is = at + ":" + (mine ? mine.version : 0), other = is !== version;
+    const map = other ? await ask("fabric/" + at) : fabric;
+    if (me !== turns) return; // another rail was chosen meanwhile
+    [health, rails, rail, fabric, version] = [now, had, at, map, is];
     const lost = lost_nodes(fabric), fresh = other || lost.join() !== net.hosts.filter(h => h.lost).map(h => h.name).join();
     if (fresh) { net = read_fabric(fabric, lost); drawn++; }
     take_health();
@@ -630,12 +660,12 @@ async function turn() {
     }
     for (const p of painted) p();
     if (fresh) performance.mark("fabric drawn");
-    faults(); words(); detail();
-    document.body.dataset.ready = String(version);
+    faults(); words(); detail(); offer_rails();
+    document.body.dataset.ready = version;
   } catch (e) {
     $("sum").textContent = "switchmgrd does not answer: what is shown is old.";
   }
-  setTimeout(turn, document.hidden ? 10000 : 2000);
+  if (me === turns) next_turn = setTimeout(turn, document.hidden ? 10000 : 2000);
 }
 
 $("legend").replaceChildren(...STATES.map(s => el("li", {}, el("i", { class: s }), WORDS[s])));

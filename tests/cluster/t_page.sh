@@ -685,7 +685,42 @@ case_each_rails_map_is_shown() {
     looks 1440x1000 rails \
         "$(row 'Mapper of rail 0').startsWith('n3, heard ') &&
          $(row 'Mapper of rail 1').startsWith('n2, heard ')"
+    page_of 4 <"$SF_TOP_SRCDIR/etc/swfab.net.example"
+    clos 2 2 1 | sed 's/leaf/other/; s/spine/top/' >"$MAP.1"
+    page_rereads "TopologyMap=$MAP,$MAP.1"
+    wait_for 60 page_has '"rail":1,"version"'
+    say n2 "hsnd up"$'\n'"mapper 10 rail=1 n0=up n1=up n2=down n3=up"
+    wait_for 60 page_has scripted
+    looks 1440x1000 rails-two \
+        "$(pressed 0) && $(held n2 healthy) && !$(held 'other') &&
+         $(rail_button 1).textContent == 'Rail 1, 1 fault' &&
+         document.getElementById('sum').textContent.startsWith('Rail 0: 4 nodes')" \
+        "$(rail_button 1).click() || true" \
+        "$(pressed 1) && $(held n2 down) && $(held n3 healthy) && $(held 'switch other1') &&
+         document.getElementById('sum').textContent.startsWith('Rail 1: 4 nodes')" \
+        keys:/,n,2,Enter \
+        "document.getElementById('detail').textContent.includes('scripted') && $FITS" \
+        "$(rail_button 0).click() || true" \
+        "$(pressed 0) && $(held n2 healthy) && $(fault_says n2 'on rail 1')"
+    say n2 "hsnd up"$'\n'"mapper 11 rail=1 n0=up n1=up n2=up n3=up"
+    wait_for 60 sfabric_says n2 healthy
+    page_rereads # and one map
+    looks 1440x1000 rails-one "document.getElementById('rails').hidden"
     all_back
+}
+rail_button() { # RAIL
+    echo "[...document.querySelectorAll('#rails button')][$1]"
+}
+pressed() { # RAIL
+    echo "$(rail_button "$1") && $(rail_button "$1").getAttribute('aria-pressed') == 'true'"
+}
+# Is it in the picture, of that state?
+held() { # NAME [STATE]
+    if [ $# = 1 ]; then
+        echo "document.querySelector('#map [aria-label*=\"$1\"]')"
+    else
+        echo "document.querySelector('#map [aria-label^=\"node $1, $2\"]')"
+    fi
 }
 
 # One node of very many: it alone is red, with its row of the matrix, and in view.

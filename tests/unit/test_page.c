@@ -63,8 +63,9 @@ static void only_own_names_and_addresses_are_served(void **state)
 
 static void paths_are_its_own_and_no_others(void **state)
 {
-    static const char *const good[] = {"/", "/page.css", "/page.js",
-                                       "/fabric.json", "/health.json"};
+    static const char *const good[] = {
+        "/",         "/page.css", "/page.js",    "/fabric.json",
+        "/fabric/0", "/fabric/7", "/health.json"};
     static const char *const bad[] = {"",
                                       "//",
                                       "/page.html",
@@ -72,6 +73,10 @@ static void paths_are_its_own_and_no_others(void **state)
                                       "/../etc/passwd",
                                       "/health.json?x",
                                       "/days/n1",
+                                      "/fabric/",
+                                      "/fabric/8",
+                                      "/fabric/-1",
+                                      "/fabric/0/",
                                       "/day"};
     struct page_bed *b = *state;
     struct page_answer a;
@@ -175,6 +180,23 @@ static void before_there_is_a_map_nothing_is_told_of_one(void **state)
     json_object_put(o);
 }
 
+static void list_is(struct page_bed *b, const char *path, const char *key,
+                    const char *want)
+{
+    struct json_object *o = get(b, path);
+    size_t n;
+
+    assert_string_equal(json_object_to_json_string_ext(jsonx_array(o, key, &n),
+                                                       JSON_C_TO_STRING_PLAIN),
+                        want);
+    json_object_put(o);
+}
+
+static void maps_are(struct page_bed *b, const char *want)
+{
+    list_is(b, "/health.json", "fabrics", want);
+}
+
 static void the_fabric_is_told_with_names_and_cables(void **state)
 {
     static const char map[] = "host n0 0060dd000000\nhost n1 0060dd000001\n"
@@ -187,7 +209,7 @@ static void the_fabric_is_told_with_names_and_cables(void **state)
     struct json_object *o;
 
     assert_non_null(net);
-    page_take_net(b->page, net);
+    page_take_net(b->page, 0, net);
     o = get(b, "/fabric.json");
     assert_string_equal(
         json_object_to_json_string_ext(jsonx_array(o, "hosts", &(size_t){0}),
@@ -198,17 +220,66 @@ static void the_fabric_is_told_with_names_and_cables(void **state)
                                        JSON_C_TO_STRING_PLAIN),
         "[[0,3,1,3]]");
     json_object_put(o);
-    o = get(b, "/health.json");
-    assert_int_equal(json_object_get_int(json_object_object_get(o, "fabric")),
-                     1);
-    json_object_put(o);
-    page_take_net(b->page, net); /* the same again is no news */
+    maps_are(b, "[{\"rail\":0,\"version\":1}]");
+    page_take_net(b->page, 0, net); /* the same again is no news */
     page_bed_now += 10000;
-    o = get(b, "/health.json");
-    assert_int_equal(json_object_get_int(json_object_object_get(o, "fabric")),
-                     1);
-    json_object_put(o);
+    maps_are(b, "[{\"rail\":0,\"version\":1}]");
     net_free(net);
+}
+
+/* Of several maps each stands by itself; the first one is /fabric.json, too. */
+static void each_rail_has_its_map(void **state)
+{
+    static const char *const maps[] = {"host n0 0060dd000010\nxbar a 4\n"
+                                       "cable n0 a:0\n",
+                                       "host n1 0060dd000021\nxbar b 4\n"
+                                       "cable n1 b:3\n"};
+    struct page_bed *b = *state;
+    struct errbuf err;
+
+    for (uint8_t i = 0; i < 2; i++) {
+        struct net *net = net_parse("map", maps[i], strlen(maps[i]), &err);
+
+        assert_non_null(net);
+        page_take_net(b->page, i ? 3 : 1, net);
+        net_free(net);
+    }
+    maps_are(b, "[{\"rail\":1,\"version\":1},{\"rail\":3,\"version\":1}]");
+    list_is(b, "/fabric/0", "hosts", "[]");
+    list_is(b, "/fabric/1", "hosts", "[[\"n0\",0,0]]");
+    list_is(b, "/fabric.json", "hosts", "[[\"n0\",0,0]]");
+    list_is(b, "/fabric/3", "hosts", "[[\"n1\",0,3]]");
+    page_drop_net(b->page, 1);
+    page_bed_now += 1000; /* not the same look */
+    maps_are(b, "[{\"rail\":3,\"version\":1}]");
+    list_is(b, "/fabric/1", "hosts", "[]");
+}
+
+/* InfiniBand counts the ports of a switch from 1, reports and cables, too, and
+ * a report has no character in a name that a picture's file may have. */
+static void ports_and_switches_are_called_as_in_reports(void **state)
+{
+    static const char map[] =
+        "Switch 4 \"S-0000000000001001\" # \"MF0;leaf0:MSB7700/U1\"\n"
+        "[1] \"H-0000000000000100\"[1]\n"
+        "[4] \"S-0000000000001002\"[2]\n\n"
+        "Switch 4 \"S-0000000000001002\" # \"spine0\"\n"
+        "[2] \"S-0000000000001001\"[4]\n\n"
+        "Ca 1 \"H-0000000000000100\" # \"n0 mlx5_0\"\n"
+        "[1] \"S-0000000000001001\"[1]\n";
+    struct page_bed *b = *state;
+    struct errbuf err;
+    struct net *net = net_parse("map", map, strlen(map), &err);
+
+    if (!net)
+        fail_msg("%s", err.text);
+    page_take_net(b->page, 0, net);
+    net_free(net);
+    list_is(b, "/fabric/0", "hosts", "[[\"n0\",0,1]]");
+    list_is(b, "/fabric/0", "links", "[[0,4,1,2]]");
+    list_is(b, "/fabric/0", "xbars",
+            "[[\"MF0;leaf0:MSB7700\\/U1\",\"MF0_leaf0_MSB7700_U1\","
+            "\"" REPORT_ANON "0\"],[\"spine0\",\"" REPORT_ANON "1\"]]");
 }
 
 /* What Slurm was told, maintenance and the caps as they stand. */
@@ -301,6 +372,8 @@ int main(void)
         TEST(a_jobs_list_has_its_limit),
         TEST(before_there_is_a_map_nothing_is_told_of_one),
         TEST(the_fabric_is_told_with_names_and_cables),
+        TEST(each_rail_has_its_map),
+        TEST(ports_and_switches_are_called_as_in_reports),
         TEST(a_fault_is_told_with_what_became_of_it),
         TEST(each_rail_has_its_mapper),
     };
