@@ -314,12 +314,12 @@ int ib_watch_rail(const struct ib_watch *w, uint64_t guid, uint8_t number)
     return p && p->end.host ? p->end.rail : -1;
 }
 
-int ib_watch_free_rail(const struct ib_watch *w, const char *node)
+int ib_watch_free_rail(const struct ib_watch *w, const char *node, int first)
 {
     const struct watch_node *n;
 
     HASH_FIND_STR(w->nodes, node, n);
-    for (int rail = 0; rail < SF_ELAN_RAILS_MAX; rail++)
+    for (int rail = first; rail < SF_ELAN_RAILS_MAX; rail++)
         if (!n || !(n->rails & 1u << rail))
             return rail;
     return -1;

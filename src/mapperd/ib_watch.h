@@ -78,8 +78,10 @@ void ib_watch_rules(struct ib_watch *watch, const struct ib_rules *rules);
 
 /* The rail that a host's port is known by; -1: not known. */
 int ib_watch_rail(const struct ib_watch *watch, uint64_t guid, uint8_t port);
-/* The first rail of a node that no port ever had; -1: all are taken. */
-int ib_watch_free_rail(const struct ib_watch *watch, const char *node);
+/* The first rail of a node, `first` or behind it, that no port ever had; -1:
+ * all are taken. */
+int ib_watch_free_rail(const struct ib_watch *watch, const char *node,
+                       int first);
 
 /* Records of all hosts, switches and cables between switches; *n of them,
  * free() them.  A cable that is not well says to how many nodes routes went

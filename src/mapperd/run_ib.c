@@ -233,12 +233,7 @@ static void end_of(const struct ib_daemon *d, uint32_t node, unsigned port,
         if (!name)
             name = h ? h->node : n->name;
     }
-    snprintf(e->name, sizeof(e->name), "%.63s", name);
-    for (char *c = e->name; *c; c++) /* a report takes no others */
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                    "0123456789.-_",
-                    *c))
-            *c = '_';
+    report_name(e->name, name);
 }
 
 /* A node's ports in the order of their devices, when they are seen first;
@@ -250,7 +245,7 @@ static bool choose_rail(struct ib_daemon *d, struct ib_end *e)
     if (rail < 0)
         rail = ib_watch_rail(d->watch, e->guid, e->port);
     if (rail < 0)
-        rail = ib_watch_free_rail(d->watch, e->name);
+        rail = ib_watch_free_rail(d->watch, e->name, (int)d->settings->unit);
     if (rail < 0 || rail >= SF_ELAN_RAILS_MAX)
         return false;
     e->rail = (uint8_t)rail;
@@ -360,6 +355,7 @@ static void report_now(struct ib_daemon *d, bool sees)
         return;
     memcpy(report.node, d->node, sizeof(report.node));
     report.map.present = true;
+    report.map.rail = (uint8_t)d->settings->unit;
     report.map.leader = report.map.configured = sees;
     report.map.verify_us = (uint32_t)(d->took / 1000);
     memcpy(report.map.leader_node, d->node, sizeof(d->node));
@@ -367,6 +363,9 @@ static void report_now(struct ib_daemon *d, bool sees)
         d->told = 0;
     if (sees)
         records = ib_watch_records(d->watch, &n, &version);
+    for (size_t i = 0; i < n; i++)
+        if (records[i].kind != REPORT_HOST) /* a port knows its own */
+            records[i].rail = report.map.rail;
     report.map.version = d->version_base + version;
     if (records && version != d->told)
         map_sender_put_parts(&d->reports, &report, records, n);
@@ -484,6 +483,9 @@ static int start(struct ib_daemon *d, struct errbuf *err)
     d->names = names_new(s->elanhosts, s->cabling, on_wrong_names, d);
     if (!d->loop || !d->watch || !d->names)
         return errprintf(err, "no event loop or memory");
+    if (s->unit >= SF_ELAN_RAILS_MAX)
+        return errprintf(err, "Unit: there are %d rails, from 0",
+                         SF_ELAN_RAILS_MAX);
     d->version_base = clock_ns() >> 20 & 0xffffffff;
     d->sweeper = clerk_new(d->loop, 1);
     if (!d->sweeper)

@@ -28,7 +28,7 @@ ib_missing() { # what this machine lacks; nothing: it can be done
 # Guids: leaf0 1001, leaf1 1002, spine0 2001, spine1 2002; hosts below 0x200.
 ib_write_net() {
     # Enabled are all lanes (w) and speeds (s) that ibsim's ports support.
-    sed -e '/^\[/s/$/ w=31 s=7/' -e "${IB_EDIT-}" >"$CLUSTER/ib.net" <<'NET'
+    sed -e '/^\[/s/$/ w=31 s=7/' -e "${IB_EDIT-}" >"$CLUSTER/ib.net" <<NET
 switchguid=0x1001
 Switch 8 "S-0000000000001001" # "leaf0"
 [1] "H-0000000000000100"[1]
@@ -73,6 +73,7 @@ Ca 1 "H-0000000000000130" # "n3 mlx5_0"
 caguid=0x140
 Ca 1 "H-0000000000000140" # "n3 mlx5_1"
 [1] "S-0000000000001002"[3]
+${IB_MORE-}
 NET
 }
 
@@ -111,20 +112,23 @@ ib_start_sim() {
     wait_until 60 grep -q MaxMcastCap "$CLUSTER/log/ibsim.log"
 }
 
-ib_start_sm() {
-    fabric_daemon n0 opensm.log env OSM_TMP_DIR="$CLUSTER" \
-        OSM_CACHE_DIR="$CLUSTER" IBSIM_SOCKNAME="ib.${CLUSTER##*/}" \
-        SIM_HOST=H-0000000000000110 \
+ib_start_sm() { # [GUID]
+    mkdir -p "$CLUSTER/osm.${1-110}"
+    fabric_daemon n0 opensm.log env OSM_TMP_DIR="$CLUSTER/osm.${1-110}" \
+        OSM_CACHE_DIR="$CLUSTER/osm.${1-110}" \
+        IBSIM_SOCKNAME="ib.${CLUSTER##*/}" \
+        SIM_HOST="H-0000000000000${1-110}" \
         LD_PRELOAD="$(echo /usr/lib/*/umad2sim/libumad2sim.so)" \
-        opensm -s 1 -f "$CLUSTER/log/osm.log"
+        opensm -s 1 -f "$CLUSTER/log/osm.${1-110}.log"
 }
 
-ib_start_mapperd() {
-    fabric_daemon n0 mapperd.ib.log env IBSIM_SOCKNAME="ib.${CLUSTER##*/}" \
-        SIM_HOST=H-0000000000000100 \
+ib_start_mapperd() { # [GUID NAME]: by that adapter, with mapper.NAME
+    fabric_daemon n0 "mapperd.${2-ib}.log" env \
+        IBSIM_SOCKNAME="ib.${CLUSTER##*/}" \
+        SIM_HOST="H-0000000000000${1-100}" \
         LD_PRELOAD="$(echo /usr/lib/*/umad2sim/libumad2sim.so)" \
         "$STAGE/libexec/slurm-fabric/mapperd" \
-        -f "$CLUSTER/etc.fabric/mapper.n0"
+        -f "$CLUSTER/etc.fabric/mapper.${2-n0}"
 }
 
 ib_up() {

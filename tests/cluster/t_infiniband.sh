@@ -13,6 +13,20 @@ cluster_up --nodes 4 --switch none \
 LIMIT=300
 # n1's cable.
 IB_EDIT='/0000110"\[1\]/s/w=31/w=1/; /^\[1\] "S-0000000000001001"\[2\]/s/w=31/w=1/'
+# A second fabric of n0 and n1, of which the first mapper sees nothing.
+IB_MORE='
+switchguid=0x3001
+Switch 4 "S-0000000000003001" # "plane1"
+[1] "H-0000000000000150"[1]
+[2] "H-0000000000000160"[1]
+
+caguid=0x150
+Ca 1 "H-0000000000000150" # "n0 mlx5_1"
+[1] "S-0000000000003001"[1]
+
+caguid=0x160
+Ca 1 "H-0000000000000160" # "n1 mlx5_1"
+[1] "S-0000000000003001"[2]'
 ib_up || exit 99
 
 says() { # PATTERN WORDS..: sfabric
@@ -60,9 +74,16 @@ case_a_cable_between_switches_is_shown() { # SL-24
     for k in $FABRIC_NODES; do
         is_idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
     done
+    is_drawn 'leaf0:5 - spine0:1, down' || fail "drawn: $out"
+    is_drawn 'leaf0:6 - spine1:1, down' && fail "drawn: $out"
     ib_plug 1001 5
     wait_for 60 no_link_down
     fabric_settles
+}
+# The map that mapperd wrote, with its health; ports as the switch has them.
+is_drawn() { # CABLE, STATE
+    run_as_root ctl "$STAGE/bin/sfabric" draw --all --health "$CLUSTER/map.ib"
+    grep -q "<title>$1</title>" <<<"$out"
 }
 no_link_down() { ! says 'link leaf0:5 .* is down'; }
 
@@ -166,6 +187,29 @@ case_a_mapper_started_again_drains_nobody() { # SL-24
     assert_empty "$(fabric_log | grep -E 'host n[013] .*-> (down|flapping)')" \
         "what was told"
     ib_plug 1002 1
+    fabric_settles
+}
+
+# Two fabrics of the same nodes have a mapper each.  The second one stays.
+case_a_second_fabric_is_another_rail() { # SL-24
+    local k
+    fabric_settles
+    sed -e 's/^MapFile=.*/&.1/' -e '$aUnit=1' "$CLUSTER/etc.fabric/mapper.n0" \
+        >"$CLUSTER/etc.fabric/mapper.second"
+    ib_start_sm 150
+    ib_start_mapperd 150 second
+    wait_for 60 says 'plane1:2' why n1
+    fabric_settles
+    ib_pull 3001 2
+    wait_for 60 is_drained n1
+    capture sinfo -h -n n1 -o %E
+    assert_output '^switchmgrd: fabric rail 1 down \(no link at plane1:2: '
+    says 'leaf0:2' why n1 || fail "the first rail of n1: $out"
+    for k in n0 n2 n3; do
+        is_idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
+    done
+    assert_empty "$(fabric_log | grep 'two mappers say')" "rivals"
+    ib_plug 3001 2
     fabric_settles
 }
 

@@ -253,10 +253,11 @@ static void each_port_keeps_its_rail(void **state)
     assert_int_equal(ib_watch_rail(w, 0x30, 1), 1);
     assert_int_equal(ib_watch_rail(w, LEAF, 1), -1);
     assert_int_equal(ib_watch_rail(w, 0x40, 1), -1);
-    assert_int_equal(ib_watch_free_rail(w, "n1"), 2);
-    assert_int_equal(ib_watch_free_rail(w, "n7"), 0);
+    assert_int_equal(ib_watch_free_rail(w, "n1", 0), 2);
+    assert_int_equal(ib_watch_free_rail(w, "n7", 0), 0);
+    assert_int_equal(ib_watch_free_rail(w, "n7", 1), 1);
     plug(w, leaf(2), host(0x50, 2, "n1")); /* another adapter in its place */
-    assert_int_equal(ib_watch_free_rail(w, "n1"), 3);
+    assert_int_equal(ib_watch_free_rail(w, "n1", 1), 3);
     end(w);
 }
 
