@@ -828,6 +828,16 @@ static struct model_item *xbar_of(struct model *m, uint8_t rail,
     return model_item_get(m, REPORT_XBAR, rail, name, "");
 }
 
+/* The one that a host hangs on.  InfiniBand has one map of all rails, whose
+ * crossbars are of the first. */
+static struct model_item *leaf_of(struct model *m, const struct model_item *it)
+{
+    uint8_t rail =
+        it->pub.evidence[REPORT_MAPPERD].known ? it->map : it->pub.rail;
+
+    return xbar_of(m, rail, it->pub.peer);
+}
+
 /* A link whose ends are both crossbars counts for both. */
 static void count_link(struct model *m, struct model_item *link)
 {
@@ -897,7 +907,7 @@ void model_tick(struct model *m, int64_t now)
     TAILQ_FOREACH(it, &m->awake, rest)
     {
         if (it->pub.kind == REPORT_HOST)
-            it->leaf = xbar_of(m, it->pub.rail, it->pub.peer);
+            it->leaf = leaf_of(m, it);
         if (it->pub.kind != REPORT_LINK)
             model_judge(m, it, now);
     }

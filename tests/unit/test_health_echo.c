@@ -181,18 +181,22 @@ static void a_leaf_that_lost_its_uplinks_degrades_its_hosts(void **state)
         item(REPORT_LINK, "leaf:5", "top:1", SEEN_UP),
         item(REPORT_LINK, "top:2", "leaf:6", SEEN_DOWN),
         item(REPORT_LINK, "leaf:0", "n1:0", SEEN_UP),
+        item(REPORT_HOST, "n1", "leaf:1", SEEN_UP), /* of InfiniBand */
     };
 
-    mapper(w, "n0", 1, r, 7);
+    r[7].rail = 1;
+    mapper(w, "n0", 1, r, 8);
     pass(w, SEC);
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY); /* two of three */
     r[4].seen = SEEN_DOWN;
-    mapper(w, "n0", 1, r, 7);
+    mapper(w, "n0", 1, r, 8);
     pass(w, SEC);
     mapper(w, "n0", 1, NULL, 0);
     pass(w, 3 * SEC);
     assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
     assert_string_equal(model_host(w->m, "n1", 0)->why,
+                        "1 of 3 links of leaf up");
+    assert_string_equal(model_host(w->m, "n1", 1)->why,
                         "1 of 3 links of leaf up");
     assert_int_equal(model_count(w->m, REPORT_LINK, HEALTH_DOWN), 2);
 }
