@@ -42,7 +42,7 @@ int netfile_write(const char *path, const struct net *net, struct errbuf *err)
     bytebuf_init(&text, SF_NET_FILE_MAX);
     if (ends_in(path, ".json"))
         net_write_json(net, &text);
-    else if (ends_in(path, ".ibnet"))
+    else if (ends_in(path, ".ibnet") || net->first_port)
         net_write_ib(net, &text);
     else
         net_write_text(net, &text);

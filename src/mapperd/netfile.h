@@ -13,7 +13,8 @@
 struct net *netfile_read(const char *name, struct errbuf *err);
 
 /* Write a map (base/file.h).  A name that ends in ".json" or ".ibnet" gets
- * that format, others ours.  0 or -1 and *err. */
+ * that format; of others a map of InfiniBand its own, in which ports keep their
+ * numbers, all else ours.  0 or -1 and *err. */
 int netfile_write(const char *path, const struct net *net, struct errbuf *err);
 
 #endif

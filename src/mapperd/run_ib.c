@@ -144,6 +144,7 @@ static int explore(struct ib_daemon *d)
     /* The explorer's own host is the first. */
     if (!d->map || ib_sweep_map(&d->asked, d->map, 0, port_of, d) < 0)
         return errprintf(&d->why, "no memory");
+    d->map->first_port = 1;
     d->fresh = true;
     return 0;
 }
