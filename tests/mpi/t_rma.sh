@@ -58,6 +58,25 @@ case_all_name_the_dead_and_the_window() # WHO WHAT CLIENTS..
     report $? "$title: $1 in ${*:3}"
 }
 
+# What only the target can see: each origin's call returns the error, and each
+# says whose memory it was, and of which window.
+case_refusals_name_rank_and_window() # CLIENTS.., of three processes
+{
+    local title=refusals_name_rank_and_window rc rank at
+    "${limited[@]}" 120 "$dir/bare_world" "$@" -- "$dir/win" \
+        >"$TMPDIR/out" 2>&1
+    rc=$?
+    for rank in 0 1 2; do
+        for at in 4096 8192; do
+            grep -q "^slurm-fabric: rank $rank: SF-E513: rank $(((rank + 1) % 3)) \
+refused an access at displacement $at of a window of 3 processes, raft: it is not \
+within the memory of its window$" "$TMPDIR/out" || rc=99
+        done
+    done
+    [ $rc = 0 ] && grep -q "^PASS win" "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
 # Each client's launcher is in a user namespace of its own: the kernel refuses
 # its processes the others' memory, as yama may.
 make_launchers_apart()
@@ -182,6 +201,8 @@ for who in target origin holder fence; do
     case_death_ends_all $who -i openmpi:2 mpich:1
     SLURM_IMPI_WINDOWS=messages case_death_ends_all $who mpich:2 openmpi:1
 done
+case_refusals_name_rank_and_window mpich:2 openmpi:1
+case_refusals_name_rank_and_window -i openmpi:2 mpich:1
 for world in "mpich:1 openmpi:1 mpich:2" "openmpi:1 mpich:1 openmpi:2"; do
     # shellcheck disable=SC2086
     {

@@ -396,9 +396,13 @@ static void errors_are_returned(void)
     MPI_Win_unlock(peer, win);
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &w);
     MPI_Win_set_errhandler(w, MPI_ERRORS_RETURN);
+    MPI_Win_set_name(w, "raft");
     MPI_Win_lock(MPI_LOCK_SHARED, peer, 0, w);
     CHECK(MPI_Put(&v, 1, MPI_INT, peer, 4096, 1, MPI_INT, w) == MPI_SUCCESS);
     CHECK(class_of(MPI_Win_unlock(peer, w)) == MPI_ERR_RMA_RANGE);
+    MPI_Win_fence(0, w);
+    CHECK(MPI_Put(&v, 1, MPI_INT, peer, 8192, 1, MPI_INT, w) == MPI_SUCCESS);
+    CHECK(class_of(MPI_Win_fence(MPI_MODE_NOSUCCEED, w)) == MPI_ERR_RMA_RANGE);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_free(&w);
 }
