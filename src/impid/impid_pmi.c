@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mac.h"
 #include "impi/agent_tree.h"
 #include "impid/impid.h"
 #include "impid/impid_topology.h"
@@ -384,6 +385,23 @@ static void on_pmi_closed(struct impid_stream *s, void *arg, int error)
 static const struct impid_stream_ops pmi_stream_ops = {on_pmi_input,
                                                        on_pmi_closed};
 
+/* What PMI calls the processes of a client.  Libraries make names of shared
+ * memory from it, so it is no other world's, be it of the same step or of
+ * impirun: what one that was killed has left there would be taken for this
+ * one's. */
+static void name_job(char *buf, size_t size, char dot,
+                     const struct impid_client *c)
+{
+    const struct impid *a = c->round->impid;
+    const struct mac_part what = {"job", 3};
+    uint8_t own[MAC_SIZE];
+
+    mac_sign(own, a->conf.secret, sizeof(a->conf.secret), &what, 1);
+    snprintf(buf, size, "impi%c%s%c%u%c%u%c%02x%02x%02x%02x", dot, a->conf.step,
+             dot, c->round->generation, dot, c->number, dot, own[0], own[1],
+             own[2], own[3]);
+}
+
 /* MPICH */
 static int impid_pmi1_start(struct impid_client *c, struct errbuf *err)
 {
@@ -399,8 +417,7 @@ static int impid_pmi1_start(struct impid_client *c, struct errbuf *err)
                                  .appnum = client->component};
     char name[128];
 
-    snprintf(name, sizeof(name), "impi_%s_%u_%u", r->impid->conf.step,
-             r->generation, c->number);
+    name_job(name, sizeof(name), '_', c);
     config.kvsname = name;
     if (mapping)
         c->pmi1 = pmi1_create(&config, &pmi1_ops, c);
@@ -695,8 +712,7 @@ static int impid_pmix_start(struct impid_client *c, struct errbuf *err)
     char dir[256], known[256], name[64];
     int rc = -1;
 
-    snprintf(c->nspace, sizeof(c->nspace), "impi.%s.%u.%u", r->impid->conf.step,
-             r->generation, c->number);
+    name_job(c->nspace, sizeof(c->nspace), '.', c);
     snprintf(name, sizeof(name), "ns.%u.%u", r->generation, c->number);
     ns.name = c->nspace;
     snprintf(known, sizeof(known), "%s/%s", dir_of_client(c), name);

@@ -205,6 +205,29 @@ PROGRAM
     report $? $title
 }
 
+# Libraries name their shared memory by what PMI calls the job: where two worlds
+# were called the same, the second took what the first had left for its own.
+case_each_world_has_its_name()
+{
+    local family n title=each_world_has_its_name
+    injects sendto:delay_enter=1 || return 0
+    for family in mpich openmpi; do
+        for n in 1 2; do
+            printf '#!/bin/bash\nexec strace -qq -s 4000 -o "%s" "%s"\n' \
+                "$TMPDIR/calls.$family.$n" "$dir/ranks.$family" >"$TMPDIR/traced"
+            chmod +x "$TMPDIR/traced"
+            start_server 1
+            client 0 1 "$TMPDIR/traced"
+            codes_of_all >>"$TMPDIR/out.codes"
+            grep -ohE '(kvsname|PMIX_NAMESPACE)=impi[^ \\"]*' \
+                "$TMPDIR/calls.$family.$n" | head -n 1 >>"$TMPDIR/out.names"
+        done
+    done
+    [ "$(wc -l <"$TMPDIR/out.names")" = 4 ] &&
+        [ "$(sort -u "$TMPDIR/out.names" | wc -l)" = 4 ]
+    report $? $title
+}
+
 # Its impirun is stopped until the process has aborted, and is told to end by
 # then, as `impirun -server -file` does when another client has failed already.
 case_abort_is_told_by_who_is_told_to_end()
@@ -544,6 +567,7 @@ case_killed_before_they_begin
 case_abort_ends_all_with_its_code
 case_abort_is_told_by_who_is_told_to_end
 case_process_is_heard_before_its_library
+case_each_world_has_its_name
 case_topology_is_looked_for_once_per_node
 case_no_memory_to_write_is_for_now
 case_what_a_process_cannot_get_ends_all 1 SF-E314 "its environment"
