@@ -49,6 +49,8 @@ void agent_close(struct agent_conn *a)
     a->len = a->size = 0;
 }
 
+/* With MSG_DONTWAIT all of it or nothing: half a frame would make nonsense of
+ * those behind it. */
 static int send_all(struct agent_conn *a, const uint8_t *buf, size_t len,
                     int flags)
 {
@@ -61,6 +63,7 @@ static int send_all(struct agent_conn *a, const uint8_t *buf, size_t len,
             return -1;
         buf += n;
         len -= (size_t)n;
+        flags = 0;
     }
     return 0;
 }
