@@ -73,7 +73,7 @@ static int open_store(struct be_reader *r, uint64_t board, uint32_t *npieces,
     sum = be_get32(r);
     if (r->bad || magic != MAGIC) {
         errno = EPROTO;
-        return errprintf(err, "not a stored map of this version");
+        return errprintf(err, "it is not a stored map of this version");
     }
     if (sum != crc32c(0, r->pos, r->left))
         return damaged(err);

@@ -177,7 +177,7 @@ static void who_cannot_route_a_map_ends(void **state)
         world_run(w, 10 * SECOND);
         assert_int_equal(status(w, at).state, GM2_STATE_ENDED);
         assert_int_equal(w->hosts[at].nfatal, 1);
-        assert_non_null(strstr(w->hosts[at].last, "no folded Clos"));
+        assert_non_null(strstr(w->hosts[at].last, "not a folded Clos"));
         world_free(w);
     }
 }
