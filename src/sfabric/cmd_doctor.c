@@ -269,19 +269,10 @@ static void run_verify(struct findings *f, const struct ward *w)
     free(s.busy);
 }
 
-enum { OPT_NO_RUN = 0x1000 };
-
 static const struct option options[] = {
-    {"no-run", no_argument, NULL, OPT_NO_RUN},
+    {"no-run", no_argument, NULL, SFABRIC_FLAG},
     {0},
 };
-
-static bool take(int val, const char *value, void *no_run)
-{
-    (void)value;
-    *(bool *)no_run |= val == OPT_NO_RUN;
-    return true;
-}
 
 static int run(int argc, char **argv, struct sfabric_options *o)
 {
@@ -308,6 +299,6 @@ const struct sfabric_cmd cmd_doctor = {
     .args = "[--no-run]",
     .help = "all nodes at once: MUNGE, clocks, ports, states, verify on each",
     .options = options,
-    .take = take,
+    .take = sfabric_take_flag,
     .run = run,
 };

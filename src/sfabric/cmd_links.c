@@ -70,19 +70,10 @@ static void list_links(const struct net *net, bool all,
     json_object_put(reply);
 }
 
-enum { OPT_ALL = 0x1000 };
-
 static const struct option options[] = {
-    {"all", no_argument, NULL, OPT_ALL},
+    {"all", no_argument, NULL, SFABRIC_FLAG},
     {0},
 };
-
-static bool take(int val, const char *value, void *all)
-{
-    (void)value;
-    *(bool *)all |= val == OPT_ALL;
-    return true;
-}
 
 static int run(int argc, char **argv, struct sfabric_options *o)
 {
@@ -104,7 +95,7 @@ const struct sfabric_cmd cmd_links = {
     .args = "[--all] [FILE]",
     .help = "cables between crossbars (--all: of hosts, too)",
     .options = options,
-    .take = take,
+    .take = sfabric_take_flag,
     .most = 1,
     .run = run,
 };

@@ -118,19 +118,10 @@ static void print_around(struct json_object *reply)
     }
 }
 
-enum { OPT_BRIEF = 0x1000 };
-
 static const struct option options[] = {
-    {"brief", no_argument, NULL, OPT_BRIEF},
+    {"brief", no_argument, NULL, SFABRIC_FLAG},
     {0},
 };
-
-static bool take(int val, const char *value, void *brief)
-{
-    (void)value;
-    *(bool *)brief |= val == OPT_BRIEF;
-    return true;
-}
 
 static int run(int argc, char **argv, struct sfabric_options *o)
 {
@@ -176,7 +167,7 @@ const struct sfabric_cmd cmd_why = {
     .args = "NODE|[--brief] JOBID",
     .help = "why a node is in its state; what a job's links were like",
     .options = options,
-    .take = take,
+    .take = sfabric_take_flag,
     .least = 1,
     .most = 1,
     .run = run,

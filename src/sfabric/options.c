@@ -153,6 +153,14 @@ static int wrong_value(const struct sfabric_cmd *cmd, const struct table *t,
     return -1;
 }
 
+bool sfabric_take_flag(int val, const char *value, void *wishes)
+{
+    (void)val;
+    (void)value;
+    *(bool *)wishes = true;
+    return true;
+}
+
 int sfabric_parse(const struct sfabric_cmd *cmd, int argc, char **argv,
                   struct sfabric_options *o, void *wishes)
 {

@@ -67,6 +67,11 @@ int sfabric_command_at(int argc, char **argv);
 int sfabric_parse(const struct sfabric_cmd *cmd, int argc, char **argv,
                   struct sfabric_options *o, void *wishes);
 
+/* The only option of a command, one without a value: wishes is a bool, which it
+ * sets.  For cmd->take, with this as the option's val. */
+#define SFABRIC_FLAG 0x1000
+bool sfabric_take_flag(int val, const char *value, void *wishes);
+
 /* Ask a daemon ("switchmgrd", "mapperd", "hsnd", "swfabd") at its control
  * socket SF_RUNSTATEDIR/DAEMON.sock.  The request is put (may be NULL: just
  * the verb).  NULL: told on stderr; leave with SFABRIC_UNKNOWN. */
