@@ -32,10 +32,9 @@
 #include "libimpi/fabric.h"
 #include "libimpi/foreign.h"
 #include "libimpi/link.h"
+#include "libimpi/loss.h"
 #include "libimpi/share.h"
 #include "libimpi/state.h"
-#include "libimpi/file.h"
-#include "libimpi/win.h"
 
 /* How long a half open connection counts as something that is under way, s:
  * a stranger who only holds one shall not slow the program down for ever. */
@@ -272,76 +271,6 @@ static void link_add(struct link *l, uint32_t peer)
     conns.links[conns.nlinks++] = l;
 }
 
-static struct netaddr address_of(uint32_t rank)
-{
-    struct impi_proc p = impi_world_proc(&impi_be.world, rank);
-
-    return impi_hostaddr(p.addr, p.port);
-}
-
-/* Never reached: the way from here to there, which the user may mend. */
-__attribute__((noreturn)) static void unreachable(uint32_t peer,
-                                                  const char *why)
-{
-    struct netaddr from = address_of((uint32_t)impi_be.rank);
-    struct netaddr to = address_of(peer);
-    char here[NETADDR_IP_MAX], there[NETADDR_TEXT_MAX];
-
-    be_last_words();
-    netaddr_print_ip(here, &from.ip);
-    netaddr_print(there, &to);
-    be_die(1, "SF-E407: %s cannot reach rank %u (client %u) at %s: %s", here,
-           peer, client_of((int)peer), there, why);
-}
-
-__attribute__((noreturn)) static void lost(uint32_t peer, const char *why)
-{
-    const char *file, *window;
-    char where[NETADDR_TEXT_MAX];
-    struct netaddr at;
-
-    if (peer == PEER_RELAY) {
-        be_last_words();
-        be_die(1, "SF-E402: lost impid, which relays to other clients: %s",
-               why);
-    }
-    file = file_waits(peer);
-    window = win_of_lost(peer);
-    at = address_of(peer);
-    netaddr_print(where, &at);
-    if (file)
-        be_die_heard(1,
-                     "SF-E402: lost rank %u (client %u, %s): %s; in a "
-                     "collective call on %s, which may not be whole",
-                     peer, client_of((int)peer), where, why, file);
-    if (*window)
-        be_die_heard(1, "SF-E402: lost rank %u (client %u, %s): %s%s", peer,
-                     client_of((int)peer), where, why, window);
-    be_last_words();
-    be_die(1, "SF-E402: lost rank %u (client %u, %s): %s", peer,
-           client_of((int)peer), where, why);
-}
-
-/* By its host: a process of a client that is not ours has no address of its
- * own. */
-static void link_breach(uint32_t peer)
-{
-    struct impi_proc p = impi_world_proc(&impi_be.world, peer);
-    struct netaddr at =
-        impi_hostaddr(impi_world_host(&impi_be.world, p.host)->addr, 0);
-    char where[NETADDR_IP_MAX];
-
-    netaddr_print_ip(where, &at.ip);
-    if (foreign_of(peer)) {
-        be_say("SF-E408: the process at %s broke IMPI: %s", where,
-               impi_p2p_peer_error(impi_be.p2p, peer));
-        return;
-    }
-    be_die(1, "SF-E408: rank %u (client %u, host %u at %s) broke IMPI: %s",
-           peer, p.client, p.host, where,
-           impi_p2p_peer_error(impi_be.p2p, peer));
-}
-
 /* A connection whose loss ends the process stays open until the cause has been
  * told: a peer that sees it close has nothing else to tell. */
 static void link_fail(struct link *l, const char *why)
@@ -350,9 +279,10 @@ static void link_fail(struct link *l, const char *why)
 
     if (!conns.finishing && !is_foreign) {
         if (l->state == LINK_CONNECTING)
-            unreachable(l->peer, why);
-        else
-            lost(l->peer, why);
+            loss_unreachable(l->peer, why);
+        if (l->peer == PEER_RELAY)
+            loss_of_relay(why);
+        loss_of_peer(l->peer, why);
     }
     link_close_fd(l);
     if (l->state != LINK_OPEN && l->state != LINK_CLOSED)
@@ -615,7 +545,7 @@ static void begin_opening(struct link *l)
 
 static void start_connect(struct link *l)
 {
-    struct netaddr to = address_of(l->peer);
+    struct netaddr to = listens_at(l->peer);
 
     l->state = LINK_CONNECTING;
     l->fd = netaddr_open(&to.ip);
@@ -1001,7 +931,7 @@ void link_failed(struct link *l)
     char why[SF_ERRBUF_SIZE];
 
     if (culprit != IMPI_ANY_PEER && !conns.finishing)
-        link_breach(culprit);
+        loss_by_breach(culprit);
 
     strncpy(why, impi_channel_error(l->channel), sizeof(why) - 1);
     why[sizeof(why) - 1] = '\0';

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "impi/hostaddr.h"
 #include "libimpi/conns.h"
 #include "libimpi/progress.h"
 #include "libimpi/state.h"
@@ -279,8 +278,7 @@ static void look_for_others(const struct couple *c)
 void foreign_lost(uint32_t peer, const char *why)
 {
     const struct couple *c = foreign_of(peer);
-    struct impi_proc p = impi_world_proc(&impi_be.world, peer);
-    struct netaddr at = impi_hostaddr(p.addr, p.port);
+    struct netaddr at = listens_at(peer);
     char where[NETADDR_TEXT_MAX];
 
     netaddr_print(where, &at);

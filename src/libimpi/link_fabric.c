@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "impi/fast.h"
-#include "impi/hostaddr.h"
 #include "impi/packet.h"
 #include "libimpi/fabric.h"
 #include "libimpi/share.h"
@@ -25,9 +24,7 @@
 
 static bool may_meet_by_fabric(void)
 {
-    struct impi_proc p =
-        impi_world_proc(&impi_be.world, (uint32_t)impi_be.rank);
-    struct netaddr own = impi_hostaddr(p.addr, p.port);
+    struct netaddr own = listens_at((uint32_t)impi_be.rank);
 
     return fabric_start(&own);
 }

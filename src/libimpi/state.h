@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "impi/crowd.h"
+#include "impi/hostaddr.h"
 #include "impi/p2p.h"
 #include "impi/table.h"
 #include "impi/world.h"
@@ -99,6 +100,14 @@ static inline void be_lock(void)
 static inline uint32_t client_of(int rank)
 {
     return impi_world_client(&impi_be.world, (uint32_t)rank);
+}
+
+/* Where it listens. */
+static inline struct netaddr listens_at(uint32_t rank)
+{
+    struct impi_proc p = impi_world_proc(&impi_be.world, rank);
+
+    return impi_hostaddr(p.addr, p.port);
 }
 
 /* Also notes whether anything is pending. */

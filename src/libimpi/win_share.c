@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mac.h"
+#include "libimpi/loss.h"
 #include "libimpi/state.h"
 
 #define WORDS_AT 64 /* behind the token, a cache line */
@@ -243,15 +244,12 @@ static void look_at(const struct win *w, uint32_t who, uint32_t target,
                     const char *what)
 {
     char window[WIN_TEXT_MAX];
-    uint32_t rank;
 
     if (who >= (uint32_t)w->c->size || w->pids[who] == 0 ||
         !share_is_gone(w->pids[who]))
         return;
-    rank = (uint32_t)w->c->world[who];
-    be_die_heard(1, "SF-E402: lost rank %u (client %u), which %s rank %d in %s",
-                 rank, client_of(rank), what, w->c->world[target],
-                 win_text(w, window));
+    loss_in_window((uint32_t)w->c->world[who], what,
+                   (uint32_t)w->c->world[target], win_text(w, window));
 }
 
 void win_share_watch(const struct win *w, int target)
