@@ -5,7 +5,6 @@
 #define _GNU_SOURCE /* recursive mutex */
 #include "libimpi/state.h"
 
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -13,10 +12,6 @@
 #include "libimpi/coll_run.h"
 #include "libimpi/conns.h"
 #include "libimpi/win.h"
-
-/* When a peer is lost, impid most likely knows why and is about to end this
- * process; its message is the better one. */
-#define LAST_WORDS_MS 3000
 
 struct backend impi_be = {
     .agent = {.fd = -1},
@@ -53,15 +48,7 @@ void be_say(const char *fmt, ...)
     fprintf(stderr, "slurm-fabric: rank %d: %s\n", impi_be.rank, text);
 }
 
-void be_last_words(void)
-{
-    struct pollfd p = {.fd = impi_be.agent.fd, .events = 0};
-
-    if (impi_be.spanning)
-        poll(&p, 1, LAST_WORDS_MS);
-}
-
-__attribute__((noreturn)) static void end_job(int code, const char *text)
+void be_end(int code, const char *text)
 {
     agent_abort(&impi_be.agent, code, text);
     fflush(NULL);
@@ -77,18 +64,5 @@ void be_die(int code, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     be_say("%s", text);
-    end_job(code, text);
-}
-
-void be_die_heard(int code, const char *fmt, ...)
-{
-    char text[SF_ERRBUF_SIZE];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    be_say("%s", text);
-    be_last_words();
-    end_job(code, text);
+    be_end(code, text);
 }

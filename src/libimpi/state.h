@@ -130,17 +130,11 @@ int world_open(struct errbuf *err);
 /* Tell the user (stderr): "slurm-fabric: CODE: rank N: text". */
 void be_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* A connection has ended: give impid, which may know why, the time to end this
- * process. */
-void be_last_words(void);
-
 /* Cannot go on: say why, end the whole job, _exit(code). */
 void be_die(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), noreturn));
-/* The same of a connection that has ended, where each process that hears of it
- * shall have said so: impid has its time after that. */
-void be_die_heard(int code, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3), noreturn));
+/* The same where the user has been told. */
+__attribute__((noreturn)) void be_end(int code, const char *text);
 
 /* If this is an error, comm's error handler shall have it when the call of the
  * program ends (failed.h).  Returns the code. */
