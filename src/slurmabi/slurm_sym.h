@@ -285,4 +285,12 @@ int switch_p_job_step_post_resume(struct slurmabi_stepd *step);
 void switch_p_job_complete(uint32_t job_id);
 #endif
 
+/* What a hook answers for a step that is to ask again.  25.11 and later know
+ * no such answer; steps do not wait there. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+#define SLURMABI_INTERCONNECT_BUSY ESLURM_INTERCONNECT_FAILURE
+#else
+#define SLURMABI_INTERCONNECT_BUSY ESLURM_INTERCONNECT_BUSY
+#endif
+
 #endif

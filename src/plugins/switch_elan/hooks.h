@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "plugins/switch_elan/jobinfo.h"
+#include "slurmabi/slurm_sym.h"
 
 /* ---- the info of a step; in every process that loads the plugin (plugin.c) */
 
@@ -52,7 +53,7 @@ static inline int switch_elan_answer(enum switch_elan_built how)
 {
     if (how == SWITCH_ELAN_BUILT)
         return SLURM_SUCCESS;
-    errno = how == SWITCH_ELAN_WAIT ? ESLURM_INTERCONNECT_BUSY
+    errno = how == SWITCH_ELAN_WAIT ? SLURMABI_INTERCONNECT_BUSY
                                     : ESLURM_INTERCONNECT_FAILURE;
     return SLURM_ERROR;
 }
