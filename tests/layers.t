@@ -60,4 +60,11 @@ for folder in $engines; do
         2>/dev/null | grep -vE "^($glue)")
     check "$folder holds engines: no I/O, clock, threads, Slurm" "$bad"
 done
+
+# What some release's headers do not have; src/slurmabi decides what stands for
+# it, or the plugins would not compile there.
+lacking='ESLURM_INTERCONNECT_BUSY' # 25.11
+bad=$(grep -rnE --include='*.[ch]' "^[^*]*[^A-Z_*]($lacking)([^A-Z_]|\$)" . |
+    grep -v '^\./slurmabi/')
+check "what a release of Slurm lacks is named in slurmabi only" "$bad"
 finish
