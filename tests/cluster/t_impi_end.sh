@@ -74,6 +74,7 @@ case_who_went_is_the_cause_not_who_saw_it() {
     run_as_user srun --mpi=impi -N2 -n4 "$M" seen 3 5 "$WORK/seen"
     assert_code 5
     assert_cause 'rank 3 on node n1 .* exited with code 5'
+    assert_nothing_left
     run_as_user srun --mpi=impi -N2 -n4 "$O" seen 3 6 "$WORK/seen"
     assert_code 6
     assert_cause 'rank 3 on node n1 .* exited with code 6'
