@@ -11,8 +11,8 @@
 #include "libimpi/state.h"
 #include "libimpi/win.h"
 
-/* Most likely impid knows why, and is about to end this process: its message is
- * the better one, for which it gets so much time. */
+/* Most likely impid knows why and is about to end this process; its message is
+ * the better one.  This is how long it gets. */
 #define LAST_WORDS_MS 3000
 
 static void hear_impid(void)
@@ -29,7 +29,7 @@ __attribute__((noreturn)) static void hear_then_tell(const struct errbuf *text)
     be_die(1, "%s", text->text);
 }
 
-/* Where each process that has lost it shall say so. */
+/* Where every process that notices the loss is to say so. */
 __attribute__((noreturn)) static void tell_then_hear(const struct errbuf *text)
 {
     be_say("%s", text->text);

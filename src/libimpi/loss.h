@@ -25,8 +25,8 @@ __attribute__((noreturn)) void loss_unreachable(uint32_t peer, const char *why);
 __attribute__((noreturn)) void loss_in_window(uint32_t rank, const char *did,
                                               uint32_t of, const char *window);
 
-/* It sent what IMPI does not allow.  Returns for one of another world only,
- * which is told of and no more than lost. */
+/* It sent what IMPI does not allow.  Returns only where it is of another world:
+ * the user has been told, and its loss ends nothing. */
 void loss_by_breach(uint32_t peer);
 
 #endif

@@ -102,7 +102,7 @@ static inline uint32_t client_of(int rank)
     return impi_world_client(&impi_be.world, (uint32_t)rank);
 }
 
-/* Where it listens. */
+/* Where a process of the world listens. */
 static inline struct netaddr listens_at(uint32_t rank)
 {
     struct impi_proc p = impi_world_proc(&impi_be.world, rank);
