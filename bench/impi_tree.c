@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What the busiest process sends and takes when 131 072 ranks start on so many
- * nodes, and when they fence, by the agents' tree and straight: lines of
- * "NAME OURS REFERENCE".
+ * nodes, and when they fence, by the agents' tree and straight, and what a node
+ * and a rank keep: lines of "NAME OURS REFERENCE".
  *
  *     impi_tree NODES
  */
 #include <inttypes.h>
 
-#include "../tests/unit/impi_step.h"
+#include "../tests/unit/impi_kept.h"
 #include "base/number.h"
 
 int main(int argc, char **argv)
 {
     struct through *x;
+    struct kept kept;
     struct step s;
     uint32_t nodes;
 
@@ -35,6 +36,9 @@ int main(int argc, char **argv)
     printf("taken_all %" PRIu64 " %" PRIu64 "\n", x->merged_in, x->messages_in);
     printf("inner_taken %" PRIu64 " %u\n", x->inner_in,
            (2 * CLIENTS + 1) * SF_AGENT_FANOUT);
+    kept = step_kept(&s);
+    printf("node_mb %.2f 4\n", (double)(kept.table + kept.agent) / 1e6);
+    printf("rank_kb %.1f 64\n", (double)kept.rank / 1024);
     step_fence(&s, 200);
     printf("fence %" PRIu64 " %" PRIu64 "\n", x->merged_in, x->messages_in);
     step_free(&s);

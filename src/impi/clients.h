@@ -29,7 +29,6 @@ struct impi_client_info {
     uint32_t component, family;
     uint32_t nprocs;
     uint32_t first_host, nhosts; /* host ranks first_host .. */
-    uint32_t *ranks;             /* world rank of each native rank */
 };
 
 struct impi_client_host {
@@ -38,14 +37,21 @@ struct impi_client_host {
     uint32_t nprocs;
 };
 
+/* World ranks from `first` to the next run's, all of one host and memory: what
+ * a node keeps of each process would be megabytes. */
+struct impi_clients_run {
+    uint32_t first;
+    uint32_t native; /* rank of the first among its client's; the others' follow
+                      */
+    uint32_t host;   /* host rank */
+    uint32_t memory; /* as the member's */
+};
+
 struct impi_clients {
-    uint32_t nclients, nhosts, nprocs;
+    uint32_t nclients, nhosts, nprocs, nruns;
     struct impi_client_info *clients;
     struct impi_client_host *hosts; /* by host rank */
-    uint32_t *client;               /* of each world rank, */
-    uint32_t *host;                 /* its host rank, */
-    uint32_t *native;               /* its rank among its client's */
-    uint32_t *memory;               /* as the member's */
+    struct impi_clients_run *runs;  /* by world rank */
 };
 
 /* Form the clients of members[0..n).  Returns 0; or -1 with errno and text:
@@ -54,6 +60,15 @@ struct impi_clients {
 int impi_clients_form(struct impi_clients *c, const struct impi_member *members,
                       uint32_t n, bool by_node, struct errbuf *err);
 void impi_clients_free(struct impi_clients *c);
+
+/* Number of the client of a world rank, and its rank among the client's. */
+uint32_t impi_clients_client(const struct impi_clients *c, uint32_t rank);
+uint32_t impi_clients_native(const struct impi_clients *c, uint32_t rank);
+
+/* For each native rank of a client the number of its host, counted from the
+ * client's first.  NULL with errno ENOMEM; free() it. */
+uint32_t *impi_clients_native_hosts(const struct impi_clients *c,
+                                    uint32_t client);
 
 /* Where the native library of a client may count on shared memory: a number for
  * each native rank, equal for those of one node who see the same memory.  NULL

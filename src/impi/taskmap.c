@@ -9,7 +9,13 @@
 #include "base/limits.h"
 #include "impi/taskmap.h"
 
-#define UNPLACED UINT32_MAX
+_Static_assert(SF_AGENTS_MAX <= UINT16_MAX + 1, "taskmap.node");
+
+/* While a text is read. */
+struct reading {
+    struct taskmap *map;
+    bool *placed; /* each task has its node */
+};
 
 struct range {
     uint32_t first, last, step;
@@ -57,10 +63,10 @@ static bool range_parse(const char **pos, struct range *r)
 }
 
 /* Call visit for every range of the text with its node. */
-typedef int visit_f(struct taskmap *map, const struct range *r, uint32_t node,
+typedef int visit_f(struct reading *in, const struct range *r, uint32_t node,
                     struct errbuf *err);
 
-static int walk(struct taskmap *map, const char *text, visit_f *visit,
+static int walk(struct reading *in, const char *text, visit_f *visit,
                 struct errbuf *err)
 {
     const char *pos = text;
@@ -71,7 +77,7 @@ static int walk(struct taskmap *map, const char *text, visit_f *visit,
 
         if (!range_parse(&pos, &r))
             return invalid(err, "not a list of ranks");
-        if (visit(map, &r, node, err) < 0)
+        if (visit(in, &r, node, err) < 0)
             return -1;
         if (*pos == '\0')
             break;
@@ -84,13 +90,15 @@ static int walk(struct taskmap *map, const char *text, visit_f *visit,
         }
         pos++;
     }
-    map->nnodes = node + 1;
+    in->map->nnodes = node + 1;
     return 0;
 }
 
-static int count(struct taskmap *map, const struct range *r, uint32_t node,
+static int count(struct reading *in, const struct range *r, uint32_t node,
                  struct errbuf *err)
 {
+    struct taskmap *map = in->map;
+
     map->ntasks += (r->last - r->first) / r->step + 1;
     if (map->ntasks <= SF_IMPI_PROCS_MAX)
         return 0;
@@ -98,37 +106,39 @@ static int count(struct taskmap *map, const struct range *r, uint32_t node,
     return errprintf(err, "task map: more than %d tasks", SF_IMPI_PROCS_MAX);
 }
 
-static int place(struct taskmap *map, const struct range *r, uint32_t node,
+static int place(struct reading *in, const struct range *r, uint32_t node,
                  struct errbuf *err)
 {
     for (uint32_t id = r->first; id <= r->last; id += r->step) {
-        if (id >= map->ntasks)
+        if (id >= in->map->ntasks)
             return invalid(err, "a rank is missing");
-        if (map->node[id] != UNPLACED)
+        if (in->placed[id])
             return invalid(err, "a rank is there twice");
-        map->node[id] = node;
+        in->placed[id] = true;
+        in->map->node[id] = (uint16_t)node;
     }
     return 0;
 }
 
 int taskmap_parse(struct taskmap *map, const char *text, struct errbuf *err)
 {
+    struct reading in = {.map = map};
+    int rc;
+
     memset(map, 0, sizeof(*map));
-    if (walk(map, text, count, err) < 0)
-        goto error;
-    map->node = malloc(map->ntasks * sizeof(*map->node));
-    if (!map->node) {
-        errprintf(err, "task map: %s", strerror(errno));
-        goto error;
+    rc = walk(&in, text, count, err);
+    if (rc == 0) {
+        map->node = calloc(map->ntasks, sizeof(*map->node));
+        in.placed = calloc(map->ntasks, sizeof(*in.placed));
+        if (map->node && in.placed)
+            rc = walk(&in, text, place, err);
+        else
+            rc = errprintf(err, "task map: %s", strerror(errno));
     }
-    for (uint32_t i = 0; i < map->ntasks; i++)
-        map->node[i] = UNPLACED;
-    if (walk(map, text, place, err) < 0)
-        goto error;
-    return 0;
-error:
-    taskmap_free(map);
-    return -1;
+    free(in.placed);
+    if (rc < 0)
+        taskmap_free(map);
+    return rc;
 }
 
 void taskmap_free(struct taskmap *map)

@@ -14,7 +14,7 @@
 struct taskmap {
     uint32_t nnodes;
     uint32_t ntasks;
-    uint32_t *node; /* of each task */
+    uint16_t *node; /* of each task */
 };
 
 /* Parse.  Every rank 0..ntasks-1 must be there once.  Returns 0, or -1 with

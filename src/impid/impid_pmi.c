@@ -31,19 +31,6 @@ static char **impid_pmix_env(struct impid_proc *p, struct errbuf *err);
 
 /* ---- what both families need ------------------------------------------- */
 
-/* The node (as host number of the client) of each native rank; free() it.
- * NULL with errno ENOMEM. */
-static uint32_t *impid_pmi_rank_hosts(const struct impid_client *c)
-{
-    const struct impi_clients *all = &c->round->clients;
-    const struct impi_client_info *info = &all->clients[c->number];
-    uint32_t *host = calloc(info->nprocs, sizeof(*host));
-
-    for (uint32_t i = 0; host && i < info->nprocs; i++)
-        host[i] = all->host[info->ranks[i]] - info->first_host;
-    return host;
-}
-
 /* A list for n variables; add one; impid_pmi_free_env() frees all.  NULL and
  * negative: no memory. */
 static char **impid_pmi_env_alloc(size_t n)
@@ -443,8 +430,8 @@ static char **impid_pmi1_env(struct impid_proc *p, int *pass_fd,
     *pass_fd = pair[1];
     env = impid_pmi_env_alloc(2);
     if (env &&
-        impid_pmi_env_add(env, "PMI_RANK=%u", all->native[p->task->rank]) >=
-            0 &&
+        impid_pmi_env_add(env, "PMI_RANK=%u",
+                          impi_clients_native(all, p->task->rank)) >= 0 &&
         impid_pmi_env_add(env, "PMI_SIZE=%u",
                           all->clients[p->client->number].nprocs) >= 0)
         return env;
@@ -476,7 +463,8 @@ static struct impid_proc *find_proc(struct impid *a, const char *nspace,
 
     for (uint32_t i = 0; c && i < c->nlocal; i++)
         if (c->procs[i] &&
-            c->round->clients.native[c->procs[i]->task->rank] == native)
+            impi_clients_native(&c->round->clients, c->procs[i]->task->rank) ==
+                native)
             return c->procs[i];
     return NULL;
 }
@@ -536,7 +524,7 @@ static uint32_t fence_hosts(const struct impid_client *c, const uint32_t *ranks,
 {
     const struct impi_clients *all = &c->round->clients;
     uint32_t first = all->clients[c->number].first_host;
-    uint32_t *host = impid_pmi_rank_hosts(c);
+    uint32_t *host = impi_clients_native_hosts(all, c->number);
     bool *used = calloc(c->nhosts, sizeof(*used));
     uint32_t size = all->clients[c->number].nprocs;
     uint32_t n = 0;
@@ -707,7 +695,7 @@ static int impid_pmix_start(struct impid_client *c, struct errbuf *err)
 {
     const struct impid_round *r = c->round;
     struct pmix_host_nspace ns = {.host = c->host, .nhosts = c->nhosts};
-    uint32_t *host = impid_pmi_rank_hosts(c);
+    uint32_t *host = impi_clients_native_hosts(&r->clients, c->number);
     const char **names = host_names(c);
     char dir[256], known[256], name[64];
     int rc = -1;
@@ -763,7 +751,8 @@ static char **impid_pmix_env(struct impid_proc *p, struct errbuf *err)
 {
     struct impid *a = p->impid;
     char **own = a->pmix->add_process(
-        p->client->nspace, p->round->clients.native[p->task->rank],
+        p->client->nspace,
+        impi_clients_native(&p->round->clients, p->task->rank),
         id_inside(p->pid, "uid_map", getuid()),
         id_inside(p->pid, "gid_map", getgid()), err);
     char **env;

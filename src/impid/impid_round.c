@@ -118,7 +118,7 @@ static uint32_t native_local(const struct impid_round *r, uint32_t number,
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < a->ntasks; i++)
-        if (r->clients.client[a->tasks[i].rank] == number)
+        if (impi_clients_client(&r->clients, a->tasks[i].rank) == number)
             procs[n++] = r->procs[i];
     return n;
 }
@@ -190,7 +190,8 @@ static int send_env(struct impid_proc *p, struct errbuf *err)
     struct task_env env = {.generation = r->generation,
                            .nclients = count_clients(r),
                            .client = impid_client_number(p->client),
-                           .native_rank = r->clients.native[p->task->rank],
+                           .native_rank =
+                               impi_clients_native(&r->clients, p->task->rank),
                            .native_size = info->nprocs,
                            .world_size = r->clients.nprocs,
                            .port_lo = conf->site.port_lo,
@@ -690,7 +691,8 @@ static uint32_t ranks_of(const struct impid *a, const struct impid_client *c,
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < a->ntasks; i++)
-        if (!c || c->round->clients.client[a->tasks[i].rank] == c->number)
+        if (!c || impi_clients_client(&c->round->clients, a->tasks[i].rank) ==
+                      c->number)
             ranks[n++] = a->tasks[i].rank;
     return n;
 }

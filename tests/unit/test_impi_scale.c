@@ -13,41 +13,7 @@
 
 #include <cmocka.h>
 
-#include "impi/p2p.h"
-#include "impi/table.h"
-#include "impi_step.h"
-
-/* Bytes of this process's own memory that it has touched. */
-static long own_memory(void)
-{
-    FILE *f = fopen("/proc/self/smaps_rollup", "r");
-    char line[256];
-    long kb = -1;
-
-    while (f && fgets(line, sizeof(line), f) && kb < 0)
-        sscanf(line, "Anonymous: %ld kB", &kb);
-    if (f)
-        fclose(f);
-    return kb < 0 ? -1 : kb * 1024;
-}
-
-/* What the message engine of one rank takes before it talks. */
-static long rank_memory(const struct impi_world *w, const struct impi_table *t)
-{
-    static const struct impi_p2p_ops ops;
-    struct impi_world view = *w;
-    struct impi_p2p *p2p;
-    long before = own_memory(), after;
-
-    view.hosts = NULL;
-    view.procs = NULL;
-    view.table = t;
-    p2p = impi_p2p_create(&view, 7, &ops, NULL);
-    assert_non_null(p2p);
-    after = own_memory();
-    impi_p2p_destroy(p2p);
-    return before < 0 ? -1 : after - before;
-}
+#include "impi_kept.h"
 
 #define FENCE_BYTES 200 /* about what UCX has to say of itself */
 
@@ -76,28 +42,21 @@ static void fence_is_within_bounds(const struct through *x)
 
 static void start(uint32_t nodes)
 {
-    const uint32_t client = 0;
-    struct errbuf err = {""};
-    struct impi_table t;
     struct through *x;
+    struct kept kept;
     struct step s;
-    uint8_t *image;
-    size_t len;
-    long rank;
 
     step_start(&s, nodes);
     x = &s.through;
-    assert_int_equal(impi_table_build(&image, &len, &s.world, &client, 1), 0);
-    assert_int_equal(impi_table_open(&t, &s.world, image, len, &err), 0);
-    rank = rank_memory(&s.world, &t);
+    kept = step_kept(&s);
     print_message("%u ranks, %4u nodes: impi-server takes %" PRIu64
                   " messages with %.1f MB, gives %" PRIu64
-                  " with %.1f MB (%.2f MB per node); a node keeps %.2f MB, a "
-                  "rank %ld KB\n",
+                  " with %.1f MB (%.2f MB per node); a node keeps %.2f MB "
+                  "for all, and %.2f MB of impid's own, a rank %.1f KB\n",
                   RANKS, nodes, x->messages_in, (double)x->bytes_in / 1e6,
                   x->messages_out, (double)x->bytes_out / 1e6,
-                  (double)x->bytes_out / nodes / 1e6, (double)len / 1e6,
-                  rank / 1024);
+                  (double)x->bytes_out / nodes / 1e6, (double)kept.table / 1e6,
+                  (double)kept.agent / 1e6, (double)kept.rank / 1024);
     print_by_tree(x);
     /* each result once per child, and where it goes to one agent once */
     assert_true(x->tree_messages <= (1 + CLIENTS) * SF_AGENT_FANOUT + CLIENTS);
@@ -107,11 +66,10 @@ static void start(uint32_t nodes)
     assert_true(x->merged_in <= (1 + 2 * CLIENTS) * SF_AGENT_FANOUT);
     assert_true(x->inner_in <= (1 + 2 * CLIENTS) * SF_AGENT_FANOUT);
     assert_true(x->merged_bytes <= x->bytes_in * 11 / 10);
-    assert_true(len <= 4u * 1000 * 1000);
-    assert_true(rank <= 64 * 1024);
+    assert_true(kept.table + kept.agent <= 4u * 1000 * 1000);
+    assert_true(kept.rank <= 64 * 1024);
     /* the world once per node, libraries as runs, records only to the first */
     assert_true(x->bytes_out / nodes <= 10 * RANKS + 200 * nodes);
-    free(image);
     step_fence(&s, FENCE_BYTES);
     print_message("a fence with %u bytes per rank: straight %" PRIu64
                   " messages with %.1f MB\n",
