@@ -314,6 +314,20 @@ uint64_t share_machine(void)
     return hash ? hash : 1;
 }
 
+/* Of what /proc/PID/stat says behind the name, the first word is the state, and
+ * the 18th how many threads there are: the first of them is a zombie as soon as
+ * it has ended, however many others go on. */
+static bool has_ended(const char *words)
+{
+    char state = words[strspn(words, " ")];
+
+    for (int i = 1; i < 18; i++) {
+        words += strspn(words, " ");
+        words += strcspn(words, " ");
+    }
+    return state == 'X' || (state == 'Z' && strtol(words, NULL, 10) <= 1);
+}
+
 bool share_is_gone(uint32_t pid)
 {
     char path[64], text[512], *end;
@@ -328,5 +342,5 @@ bool share_is_gone(uint32_t pid)
     close(fd);
     text[n > 0 ? n : 0] = '\0';
     end = strrchr(text, ')');
-    return n <= 0 || (end && (end[2] == 'Z' || end[2] == 'X'));
+    return n <= 0 || (end && has_ended(end + 1));
 }

@@ -62,7 +62,8 @@ void share_area_free(struct share_area *a);
  * processes.  0: not known. */
 uint64_t share_machine(void);
 
-/* Has this process of our machine ended, or is about to be forgotten? */
+/* Has this process of our machine ended, with all its threads, or is about to
+ * be forgotten? */
 bool share_is_gone(uint32_t pid);
 
 #endif

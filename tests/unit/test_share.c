@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -272,6 +274,61 @@ static void who_has_ended_is_gone(void **state)
     assert_true(share_machine() == share_machine());
 }
 
+static void *end_with_the_process(void *arg)
+{
+    char c;
+
+    if (read(*(int *)arg, &c, 1) >= 0)
+        _exit(0);
+    return NULL;
+}
+
+/* Its first thread ends; the other one does when the pipe is closed. */
+static void leave_a_thread(int pipe[2])
+{
+    pthread_t other;
+
+    close(pipe[1]);
+    if (pthread_create(&other, NULL, end_with_the_process, &pipe[0]) == 0)
+        pthread_exit(NULL);
+    _exit(1);
+}
+
+/* Has the kernel called it a zombie? */
+static bool is_zombie(pid_t pid)
+{
+    char path[64], text[256] = "", *end;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY);
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
+    close(fd);
+    end = strrchr(text, ')');
+    return end && end[2] == 'Z';
+}
+
+static void who_has_another_thread_is_not_gone(void **state)
+{
+    siginfo_t info;
+    int fds[2];
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    child = fork();
+    if (child == 0)
+        leave_a_thread(fds);
+    while (!is_zombie(child))
+        sched_yield();
+    assert_false(share_is_gone((uint32_t)child));
+    close(fds[1]);
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    assert_true(share_is_gone((uint32_t)child));
+    waitpid(child, NULL, 0);
+    close(fds[0]);
+}
+
 static void setting_switches_it_off(void **state)
 {
     setenv("IMPI_SHM", "0", 1);
@@ -295,6 +352,7 @@ int main(void)
         cmocka_unit_test(an_area_is_the_same_memory_for_who_opens_it),
         cmocka_unit_test(what_is_no_area_is_not_opened),
         cmocka_unit_test(who_has_ended_is_gone),
+        cmocka_unit_test(who_has_another_thread_is_not_gone),
         cmocka_unit_test(setting_switches_it_off),
     };
 
