@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mac.h"
+#include "libimpi/lives.h"
 #include "libimpi/loss.h"
 #include "libimpi/state.h"
 
@@ -217,6 +218,17 @@ static bool may_copy(const struct win *w, int member,
            mac_equal(token, said + WIN_SAY_TOKEN, sizeof(token));
 }
 
+/* Other windows may have its memory, too. */
+static void know_process(struct win *w, int member, uint32_t pid)
+{
+    w->pids[member] = pid;
+    if (member == w->c->rank)
+        return;
+    be_lock();
+    lives_add((uint32_t)w->c->world[member], pid);
+    be_unlock();
+}
+
 void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA])
 {
     if (!w->area.at)
@@ -226,7 +238,7 @@ void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA])
     else
         reach_apart(w, member, said);
     if (impi_rma_win_reached(w->core, (uint32_t)member))
-        w->pids[member] = (uint32_t)said[WIN_SAY_PID];
+        know_process(w, member, (uint32_t)said[WIN_SAY_PID]);
     if (w->flavor == MPI_WIN_FLAVOR_CREATE && may_copy(w, member, said))
         impi_rma_win_reach_far(w->core, (uint32_t)member,
                                address_of(said + WIN_SAY_BASE),
@@ -280,6 +292,9 @@ void win_share_free(struct win *w)
     share_area_free(&w->area);
     for (int i = 0; w->areas && i < w->c->size; i++)
         share_area_free(&w->areas[i]);
+    for (int i = 0; w->pids && i < w->c->size; i++)
+        if (w->pids[i] && i != w->c->rank)
+            lives_drop((uint32_t)w->c->world[i]);
     free(w->areas);
     free(w->pids);
 }

@@ -15,6 +15,7 @@
 #include "libimpi/background.h"
 #include "libimpi/foreign.h"
 #include "libimpi/conns.h"
+#include "libimpi/lives.h"
 #include "libimpi/progress.h"
 #include "libimpi/win.h"
 #include "libimpi/win_fabric.h"
@@ -280,6 +281,7 @@ bool win_progress(void)
 {
     bool moved = win_fabric_progress();
 
+    lives_look();
     while (take_one())
         moved = true;
     if (!TAILQ_EMPTY(&wire.in))

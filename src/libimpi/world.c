@@ -26,6 +26,7 @@
 #include "libimpi/group.h"
 #include "libimpi/conns.h"
 #include "libimpi/disk_watch.h"
+#include "libimpi/lives.h"
 #include "libimpi/port.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
@@ -673,6 +674,9 @@ static void forget_world(void)
 
 static void leave_world(void)
 {
+    be_lock();
+    lives_stop();
+    be_unlock();
     flush_detached();
     coll_barrier(impi_be.world_comm);
     flush_detached();

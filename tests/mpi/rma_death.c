@@ -10,7 +10,8 @@
  *   holder   it has an exclusive lock of rank 0, for which they wait
  *   fence    they are in a fence
  *
- * Nobody comes through. */
+ * Nobody comes through, and no handler is asked (ERRORS_RETURN: that of the
+ * window, and of the world, is MPI_ERRORS_RETURN). */
 #include <signal.h>
 
 #include "rma.h"
@@ -116,6 +117,10 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     win = window_over(&mem, (size_t)size * sizeof(int), sizeof(int), 1);
     MPI_Win_set_name(win, "shelf");
+    if (getenv("ERRORS_RETURN")) {
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     meet_all();
     if (strcmp(who, "target") == 0)

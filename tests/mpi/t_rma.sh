@@ -40,22 +40,24 @@ case_death_ends_all() # WHO CLIENTS..
     report $? "$title: $*"
 }
 
-# Who is left alone sees the end of its connection to the dead one: every process
-# that has one says so, with rank and window, and who waits there, for what (a
-# pattern).
-case_all_name_the_dead_and_the_window() # WHO WHAT CLIENTS..
+# The job's launcher leaves the processes alone.  Each of them says who was lost,
+# with rank and window, and who waits there, for what (a pattern).
+case_all_name_the_dead_and_the_window() # TITLE WHO WHAT CLIENTS.., the 2nd of 1
 {
-    local title=all_name_the_dead_and_the_window rc rank
-    IMPI_SHM=0 "${limited[@]}" 60 "$dir/bare_world" -l "${@:3}" -- \
-        "$dir/rma_death" "$1" >"$TMPDIR/out" 2>&1
-    rc=$?
-    for rank in 0 2 3; do
-        grep -qE "^slurm-fabric: rank $rank: SF-E402: lost rank 1 \
-\(client 1[,)].*in a window of 4 processes, shelf$" "$TMPDIR/out" || rc=99
+    local title=$1 rc rank=0 n=0 world
+    for world in "${@:4}"; do
+        n=$((n + ${world#*:}))
     done
-    [ $rc = 1 ] && grep -qE "SF-E402: lost rank 1 .*$2 in a window of" \
+    "${limited[@]}" 60 "$dir/bare_world" -l "${@:4}" -- \
+        "$dir/rma_death" "$2" >"$TMPDIR/out" 2>&1
+    rc=$?
+    for ((; rank < n; rank++)); do
+        [ $rank = 1 ] || grep -qE "^slurm-fabric: rank $rank: SF-E402: lost \
+rank 1 \(client 1[,)].*in a window of $n processes, shelf$" "$TMPDIR/out" || rc=99
+    done
+    [ $rc = 1 ] && grep -qE "SF-E402: lost rank 1 .*$3 in a window of" \
         "$TMPDIR/out"
-    report $? "$title: $1 in ${*:3}"
+    report $? "$title: $2 in ${*:4}"
 }
 
 # What only the target can see: each origin's call returns the error, and each
@@ -203,17 +205,33 @@ for who in target origin holder fence; do
 done
 case_refusals_name_rank_and_window mpich:2 openmpi:1
 case_refusals_name_rank_and_window -i openmpi:2 mpich:1
+case_deaths_are_told() # TITLE FLUSH CLIENTS..
+{
+    local title=$1 flush=$2
+    shift 2
+    case_all_name_the_dead_and_the_window "$title" target "$flush" "$@"
+    case_all_name_the_dead_and_the_window "$title" origin \
+        "waits for the epoch of all" "$@"
+    case_all_name_the_dead_and_the_window "$title" holder \
+        "(waits for the lock of|had a lock of) rank 0" "$@"
+    case_all_name_the_dead_and_the_window "$title" fence \
+        "waits for (a flush of rank 1|the fence of all)" "$@"
+}
+
 for world in "mpich:1 openmpi:1 mpich:2" "openmpi:1 mpich:1 openmpi:2"; do
     # shellcheck disable=SC2086
-    {
-        case_all_name_the_dead_and_the_window target \
-            "waits for a flush of rank 1" $world
-        case_all_name_the_dead_and_the_window origin \
-            "waits for the epoch of all" $world
-        case_all_name_the_dead_and_the_window holder \
-            "waits for the lock of rank 0" $world
-        case_all_name_the_dead_and_the_window fence \
-            "waits for (a flush of rank 1|the fence of all)" $world
-    }
+    IMPI_SHM=0 case_deaths_are_told all_see_the_end_of_a_connection \
+        "waits for a flush of rank 1" $world
+done
+# Not all of these have a connection to the dead one, and a flush has nothing to
+# wait for.
+for world in "mpich:1 openmpi:1 mpich:4" "openmpi:1 mpich:1 openmpi:4"; do
+    # shellcheck disable=SC2086
+    case_deaths_are_told all_see_the_end_of_a_neighbour "it was" $world
+done
+for who in target holder fence; do
+    ERRORS_RETURN=1 case_all_name_the_dead_and_the_window \
+        no_handler_is_asked $who "(it was|waits for .*|had a lock of rank 0)" \
+        mpich:1 openmpi:1 mpich:3
 done
 finish
