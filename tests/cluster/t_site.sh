@@ -76,10 +76,14 @@ JOB
     wait_for 30 test -e "$WORK/started"
 }
 
+set_switch() { # TYPE
+    daemon stop slurmctld
+    sed -i "s,^SwitchType=.*,SwitchType=switch/$1," "$SLURM_CONF"
+}
+
 # change_switch TYPE: as the README says it.
 change_switch() {
-    daemon stop slurmctld
-    sed -i "s,^SwitchType=.*,SwitchType=switch/$1," "$CLUSTER/etc/slurm.conf"
+    set_switch "$1"
     daemon start slurmctld
     wait_for 30 scontrol ping
     local n
@@ -96,19 +100,47 @@ end_gated_job() {
         grep -o 'JobState=[A-Z]*' | cut -d= -f2)" "job state"
 }
 
-case_switch_over_with_a_live_job() {
+# steps_can_be_read_with TYPE: those that slurmctld saved with the other one; a
+# matter of Slurm's alone (doc/slurm-versions.md).
+steps_can_be_read_with() {
+    slurm_since 24.11 || ! slurm_since 23.02 ||
+        { [ "$1" = elan ] && slurm_since 23.11; }
+}
+
+# refused_with_live_steps TYPE OLD: slurmctld does not start with it; back with
+# the old one it lacks nothing.  (The cluster's own is started with -i.)
+refused_with_live_steps() {
+    set_switch "$1"
+    run_as_root ctl slurmctld -D -f "$SLURM_CONF"
+    assert_code 1
+    log_has slurmctld.log 'fatal: Incomplete job state save file' ||
+        fail "no word on the steps"
+    change_switch "$2"
+    assert_equal RUNNING "$(squeue -h -j "$job" -o %T)" "job state"
+}
+
+# switch_over TYPE OLD: while a job runs; $WORK/job.out is of a step after it.
+switch_over() {
     local job
     start_gated_job
-    change_switch elan
+    if steps_can_be_read_with "$1"; then
+        change_switch "$1"
+    else
+        refused_with_live_steps "$1" "$2"
+        end_gated_job
+        change_switch "$1"
+        start_gated_job
+    fi
     end_gated_job
+}
+
+case_switch_over_with_a_live_job() {
+    switch_over elan none
     grep -q ^RMS_RANK= "$WORK/job.out" || fail "second step has no RMS_RANK"
 }
 
 case_way_back_with_a_live_job() {
-    local job
-    start_gated_job
-    change_switch none
-    end_gated_job
+    switch_over none elan
     grep ^RMS_RANK= "$WORK/job.out" && fail "second step has RMS_RANK"
     run_as_user srun -N2 true
     assert_code 0
