@@ -141,6 +141,21 @@ deb_prefix() {
     cat "$tmp/args"
     grep -qxe --ignore-missing-info "$tmp/args"
 }
+# SchedMD's package has another name, and takes Debian's away.
+deb_headers_of() { # PACKAGE
+    local name
+    mkdir -p "$tmp/admin/updates"
+    for name in "$1" $(sed -n \
+        '/^Build-Depends:/,/^Standards/s/^[A-Za-z-]*:* \([a-z0-9+-]*\).*/\1/p' \
+        "$top/dist/debian/control" | grep -vx libslurm-dev); do
+        printf '%s\n' "Package: $name" 'Status: install ok installed' \
+            'Version: 13' \
+            "Architecture: $(dpkg --print-architecture)" ''
+    done >"$tmp/admin/status"
+    (cd "$tmp" && dpkg-checkbuilddeps -I --admindir="$tmp/admin" \
+        "$top/dist/debian/control" 2>&1)
+}
+no_deb_headers() { ! deb_headers_of another-dev; }
 without_a_tarball() {
     rm "$tmp"/src/*.tar.xz
     rebuild 1 --format=tar && grep -q 'no slurm-fabric-VERSION' "$tmp/text"
@@ -160,6 +175,16 @@ ok "a Debian package is made for a Slurm that nobody packaged" \
     deb_prefix /opt/slurm
 no_deb_prefix() { ! deb_prefix /usr; }
 ok "that for /usr has to find whose its libraries are" no_deb_prefix
+if command -v dpkg-checkbuilddeps >/dev/null; then
+    ok "Debian's headers of Slurm will do for a Debian package" \
+        deb_headers_of libslurm-dev
+    ok "those of SchedMD's packages will do as well" \
+        deb_headers_of slurm-smd-dev
+    ok "without either it is told that they lack" no_deb_headers
+else
+    skipped "whose headers a Debian package is built with" \
+        "no dpkg-checkbuilddeps"
+fi
 ok "configure's options reach the RPM" rpm_options
 if command -v rpmspec >/dev/null; then
     ok "the RPM for a Slurm that nobody packaged asks for none" rpm_prefix
