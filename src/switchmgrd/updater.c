@@ -264,9 +264,34 @@ void upd_dry_forget(struct upd_node *n)
 
 /* ---- from wants to updates --------------------------------------------- */
 
-/* How long what Slurm said last is built upon.  With thousands of nodes asking
- * again is dearer than the update itself. */
+/* How long what Slurm said last is built upon, at least.  With thousands of
+ * nodes asking again is dearer than the update itself. */
 #define PASS_MS 500
+
+/* A wait of so long at least, and of that part of a look at all nodes. */
+static int64_t wait_of(const struct updater *u, int64_t least, int64_t part)
+{
+    return u->look_ms / part > least ? u->look_ms / part : least;
+}
+
+/* Look at all nodes, and remember how long that took if they were sent. */
+static int look(struct updater *u)
+{
+    int64_t began = steady_now();
+    int rc = upd_slurm_load(u);
+
+    if (rc > 0)
+        u->look_ms = steady_now() - began;
+    if (rc >= 0)
+        u->looked = steady_now();
+    return rc;
+}
+
+/* Slurm is not as it was at the last look. */
+static void changed(struct updater *u)
+{
+    u->last_update = u->looked = 0;
+}
 
 /* A node with its plan; those with equal texts are sent together. */
 struct job {
@@ -401,7 +426,7 @@ static void send_texts(struct updater *u, struct job *jobs, size_t n)
             done(u, jobs[i].node);
     }
     if (!u->conf->dry_run)
-        u->last_update = 0;
+        changed(u);
 }
 
 /* One that slurmctld lost has been counted before. */
@@ -429,7 +454,7 @@ static void drain(struct updater *u, struct upd_node *n, struct plan *p)
         log_warn("SF-E702: %s: %s", n->name, u->status.error);
         n->drained_since = 0;
     }
-    u->last_update = 0;
+    changed(u);
 }
 
 static void resume(struct updater *u, struct upd_node *n)
@@ -446,16 +471,113 @@ static void resume(struct updater *u, struct upd_node *n)
         n->drained_since = since;
         log_warn("SF-E702: %s: %s", n->name, u->status.error);
     }
-    u->last_update = 0;
+    changed(u);
+}
+
+/* Texts that were right a while ago do no harm, and two looks at a large
+ * machine may lie between a want and its turn.  A drain is another thing. */
+static bool is_late(const struct updater *u, const struct rec_want *rec)
+{
+    int64_t most = REC_WANT_LATE_MS;
+
+    if (!rec->want.drain)
+        most += 2 * u->look_ms;
+    return clock_ms() - rec->at > most;
+}
+
+/* A want of a node that Slurm does not have is dropped: the collector
+ * sends it again when it hears of the node.  One that waited for long, because
+ * this process stood still, may have been followed by others that found no
+ * room: nothing is done by it. */
+static void take_want(struct updater *u, const struct rec_want *rec)
+{
+    const struct plan_want *want = &rec->want;
+    struct upd_node *n;
+
+    if (!plan_want_valid(want)) {
+        log_error("SF-E703: the collector sent a want that is none");
+        return;
+    }
+    HASH_FIND_STR(u->nodes, want->node, n);
+    if (!n)
+        return;
+    n->again = is_late(u, rec);
+    if (n->again) {
+        n->told = false; /* the one before may have come too late as well */
+        n->wanted = n->dirty = false;
+        return;
+    }
+    if (!want->drain)
+        n->dry_drained = n->capped = 0;
+    if (!n->wanted || memcmp(&n->want, want, sizeof(*want)) != 0) {
+        n->want = *want;
+        n->wanted_at = steady_now();
+        n->wanted = n->dirty = true;
+    }
+}
+
+/* The socket holds some hundred records and the collector has one for each node
+ * of a large machine: after so many the next ones are waited for, so that one
+ * update of Slurm, which loads all nodes, serves them all.  On a busy machine
+ * the collector may be as slow as that look is: so the longer it takes the more
+ * are waited for, and no longer than it takes.  So is what was asked for again,
+ * which would be too late after one more look. */
+#define BURST 64
+#define BURST_NEXT_MS 100 /* at least, or a part of a look: */
+#define BURST_NEXT_PART 16
+#define BURST_MS 1000 /* for all, or a look */
+
+static bool more_come(const struct updater *u, unsigned have, int64_t until)
+{
+    struct pollfd p = {.fd = u->fd, .events = POLLIN};
+
+    return (have >= BURST || u->asked) && steady_now() < until &&
+           poll(&p, 1, (int)wait_of(u, BURST_NEXT_MS, BURST_NEXT_PART)) > 0;
+}
+
+static void take_record(struct updater *u, const struct rec_want *rec,
+                        size_t len)
+{
+    if (len == sizeof(*rec) && rec->type == REC_WANT)
+        take_want(u, rec);
+    else if (len == sizeof(struct rec_reload) && rec->type == REC_RELOAD)
+        u->reload = true;
+    else
+        log_error("SF-E703: the collector sent no record");
+}
+
+/* All records that are there; wait: and those that come after many.  u->gone:
+ * the collector is not there any more. */
+static void read_records(struct updater *u, bool wait)
+{
+    int64_t until = steady_now() + wait_of(u, BURST_MS, 1);
+    struct rec_want rec;
+
+    for (unsigned have = 0; !u->gone; have++) {
+        ssize_t n = recv(u->fd, &rec, sizeof(rec), MSG_DONTWAIT | MSG_TRUNC);
+
+        if (n < 0 && errno == EAGAIN && wait && more_come(u, have, until))
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            break;
+        if (n <= 0)
+            u->gone = true;
+        else
+            take_record(u, &rec, (size_t)n);
+    }
+    u->asked &= !wait;
 }
 
 /* Drain or resume: by what Slurm says just now, not by what it said when the
- * nodes were loaded. */
+ * nodes were loaded; and by what is wanted now, not before they were. */
 static void change_state(struct updater *u, struct upd_node *n)
 {
     struct plan p;
 
     if (upd_slurm_load_one(u, n) < 0)
+        return;
+    read_records(u, false);
+    if (!n->wanted || u->gone)
         return;
     make_plan(u, n, &p);
     if (p.state == PLAN_LEAVE) {
@@ -528,7 +650,7 @@ static bool any_dirty(const struct updater *u)
 /* Texts first, they say the most to the most; then states. */
 static bool apply(struct updater *u, struct job *jobs, size_t n)
 {
-    int64_t until = steady_now() + PASS_MS;
+    int64_t until = steady_now() + wait_of(u, PASS_MS, 1);
     size_t len;
 
     for (size_t i = 0; i < n; i += len) {
@@ -560,7 +682,7 @@ static bool upd_apply(struct updater *u)
         return any_dirty(u);
     /* Merge into what is there now, not into what was there at the last look:
      * one small RPC when nothing changed. */
-    if (upd_slurm_load(u) < 0)
+    if (steady_now() - u->looked > PASS_MS && look(u) < 0)
         return true;
     jobs = calloc(HASH_COUNT(u->nodes) + 1, sizeof(*jobs));
     if (!jobs)
@@ -594,77 +716,6 @@ struct upd_node *upd_node_make(struct updater *u, const char *name)
     return n;
 }
 
-/* A want of a node that Slurm does not have is dropped: the collector
- * sends it again when it hears of the node.  One that waited for long, because
- * this process stood still, may have been followed by others that found no
- * room: nothing is done by it. */
-static void take_want(struct updater *u, const struct rec_want *rec)
-{
-    const struct plan_want *want = &rec->want;
-    struct upd_node *n;
-
-    if (!plan_want_valid(want)) {
-        log_error("SF-E703: the collector sent a want that is none");
-        return;
-    }
-    HASH_FIND_STR(u->nodes, want->node, n);
-    if (!n)
-        return;
-    n->again = clock_ms() - rec->at > REC_WANT_LATE_MS;
-    if (n->again) {
-        n->told = false; /* the one before may have come too late as well */
-        n->wanted = n->dirty = false;
-        return;
-    }
-    if (!want->drain)
-        n->dry_drained = n->capped = 0;
-    if (!n->wanted || memcmp(&n->want, want, sizeof(*want)) != 0) {
-        n->want = *want;
-        n->wanted_at = steady_now();
-        n->wanted = n->dirty = true;
-    }
-}
-
-/* The socket holds some hundred records and the collector has one for each node
- * of a large machine: after so many the next ones are waited for, so that one
- * update of Slurm, which loads all nodes, serves them all. */
-#define BURST 64
-#define BURST_NEXT_MS 100
-#define BURST_MS 1000 /* at most, in all */
-
-static bool more_come(const struct updater *u, unsigned have, int64_t until)
-{
-    struct pollfd p = {.fd = u->fd, .events = POLLIN};
-
-    return have >= BURST && steady_now() < until &&
-           poll(&p, 1, BURST_NEXT_MS) > 0;
-}
-
-/* All records that are there.  -1: the collector has gone. */
-static int read_records(struct updater *u)
-{
-    int64_t until = steady_now() + BURST_MS;
-    struct rec_want rec;
-
-    for (unsigned have = 0;; have++) {
-        ssize_t n = recv(u->fd, &rec, sizeof(rec), MSG_DONTWAIT | MSG_TRUNC);
-
-        if (n < 0 && errno == EAGAIN && more_come(u, have, until))
-            continue;
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-            return -1;
-        if (n < 0)
-            return 0;
-        if (n == (ssize_t)sizeof(rec) && rec.type == REC_WANT)
-            take_want(u, &rec);
-        else if (n == (ssize_t)sizeof(struct rec_reload) &&
-                 rec.type == REC_RELOAD)
-            u->reload = true;
-        else
-            log_error("SF-E703: the collector sent no record");
-    }
-}
-
 static uint32_t flags_of(const struct upd_node *n)
 {
     bool undone = n->undone && n->want.drain && n->undone == n->want.since;
@@ -675,14 +726,18 @@ static uint32_t flags_of(const struct upd_node *n)
            (n->again ? REC_NODE_AGAIN : 0u) | (undone ? REC_NODE_UNDONE : 0u);
 }
 
-#define ROOM_MS 100 /* that the collector may take to read some records */
+/* That the collector may take to read some records, at least; or a part of a
+ * look. */
+#define ROOM_MS 100
+#define ROOM_PART 16
 
 bool upd_send(const struct updater *u, const void *rec, size_t len)
 {
     struct pollfd p = {.fd = u->fd, .events = POLLOUT};
 
     while (send(u->fd, rec, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-        if (errno != EAGAIN || poll(&p, 1, ROOM_MS) <= 0)
+        if (errno != EAGAIN ||
+            poll(&p, 1, (int)wait_of(u, ROOM_MS, ROOM_PART)) <= 0)
             return false;
     }
     return true;
@@ -714,6 +769,7 @@ static void tell(struct updater *u)
         memcpy(rec.name, n->name, sizeof(rec.name));
         all = all && upd_send(u, &rec, sizeof(rec));
         n->told = all;
+        u->asked |= all && n->again;
     }
     if (all)
         upd_send(u, &u->status, sizeof(u->status));
@@ -728,27 +784,30 @@ static bool all_told(const struct updater *u)
     return true;
 }
 
-/* Look at Slurm when it is time.  Errors come at growing distances. */
+/* Look at Slurm when it is time, half of the time at most.  Errors come at
+ * growing distances. */
 static void poll_slurm(struct updater *u, int64_t *distance)
 {
-    int64_t now = steady_now();
+    int64_t now = steady_now(), wait;
     uint32_t was = u->status.reachable;
 
     if (now < u->next_poll)
         return;
-    if (upd_slurm_load(u) < 0) {
+    if (look(u) < 0) {
         if (was || *distance == 0)
             log_warn("SF-E702: slurmctld does not answer: %s", u->status.error);
         *distance = *distance ? *distance * 2 : 500;
         if (*distance > u->conf->slurm_poll * 2000)
             *distance = u->conf->slurm_poll * 2000;
+        wait = *distance;
     } else {
         if (!was)
             log_info("slurmctld answers, %u nodes", HASH_COUNT(u->nodes));
         *distance = u->conf->slurm_poll * 1000;
+        wait = wait_of(u, *distance, 1);
         upd_caps_look(u);
     }
-    u->next_poll = steady_now() + *distance;
+    u->next_poll = steady_now() + wait;
 }
 
 /* A new topology.conf: in place, then known to slurmctld; not done until both
@@ -863,7 +922,8 @@ int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
 
         if (poll(&p, 1, time_to_wait(u, more)) < 0 && errno != EINTR)
             break;
-        if (read_records(u) < 0)
+        read_records(u, true);
+        if (u->gone)
             break;
         order_reload(u, orders);
         if (u->reload)

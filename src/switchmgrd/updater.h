@@ -60,6 +60,8 @@ struct updater {
     int64_t last_update; /* of slurm_load_node(), seconds */
     int64_t boot_time;   /* of slurmctld, ms; -1: to be asked */
     int64_t next_poll, next_rpc;
+    int64_t look_ms;       /* that the last look at all nodes took */
+    int64_t looked;        /* its end; 0: something was changed since */
     int64_t next_topology; /* when a candidate is looked at again */
     bool reconfigure;      /* topology.conf has changed */
     bool reload;           /* the collector found switchmgr.conf good */
@@ -71,6 +73,8 @@ struct updater {
         bool untold;
     } jobs;
     int fd;
+    bool gone;  /* who was at its other end */
+    bool asked; /* it, for wants that were late */
 };
 
 /* What signals want of the updater; 0 or 1. */
