@@ -96,4 +96,17 @@ int ctl_call(const char *path, struct json_object *request,
 int ctl_ask(const char *path, const char *verb, struct json_object **reply,
             int timeout_ms, struct errbuf *err);
 
+/* What one of several daemons said. */
+struct ctl_answer {
+    const char *path;          /* whom to ask; borrowed */
+    struct json_object *reply; /* to put; NULL: an error of ctl_call() */
+    int error;
+    struct errbuf why;
+};
+/* Ask n <= SF_CTL_ASK_MAX daemons the same at the same time: at most timeout_ms
+ * for all of them together.  Who has not answered by then has ETIMEDOUT, and the
+ * others have their answers. */
+void ctl_ask_all(struct ctl_answer *asked, size_t n, const char *verb,
+                 int timeout_ms);
+
 #endif

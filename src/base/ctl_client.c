@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/bytebuf.h"
@@ -13,92 +12,50 @@
 #include "base/jsonx.h"
 #include "base/local.h"
 
-static int fail(struct errbuf *err, int code, const char *path)
-{
-    errprintf(err, "%s: %s", path, strerror(code));
-    errno = code;
-    return -1;
-}
+#define QUEUE_FULL_MS 5 /* until it is tried again */
 
-static int await(int fd, short what, int64_t end)
-{
-    struct pollfd p = {.fd = fd, .events = what};
-
-    for (;;) {
-        int64_t left = end - clock_ms();
-        int n = left > 0 ? poll(&p, 1, (int)left) : 0;
-
-        if (n > 0)
-            return 0;
-        if (n == 0) {
-            errno = ETIMEDOUT;
-            return -1;
-        }
-        if (errno != EINTR)
-            return -1;
-    }
-}
-
-static int open_socket(const char *path, int64_t end)
-{
-    struct timespec pause = {0, 5000000};
+/* One question on its way: what it waits for next. */
+enum stage { CONNECTING, SENDING, READING, ENDED };
+struct question {
+    struct ctl_answer *to;
+    enum stage stage;
     int fd;
+    size_t sent; /* of the request and its newline */
+    struct bytebuf in;
+};
 
-    for (;;) {
-        fd = local_connect(path, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        if (fd >= 0 || errno != EAGAIN) /* EAGAIN: its queue is full */
-            return fd;
-        if (clock_ms() >= end)
-            return errno = ETIMEDOUT, -1;
-        nanosleep(&pause, NULL);
-    }
+static void give_up(struct question *q, int code)
+{
+    errprintf(&q->to->why, "%s: %s", q->to->path, strerror(code));
+    q->to->error = code;
+    q->stage = ENDED;
 }
 
-static int send_all(int fd, const char *text, size_t len, int64_t end)
+/* EAGAIN: its queue is full. */
+static void connect_on(struct question *q)
 {
-    while (len > 0) {
-        ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
-
-        if (n > 0) {
-            text += n;
-            len -= (size_t)n;
-        } else if (errno == EAGAIN) {
-            if (await(fd, POLLOUT, end) < 0)
-                return -1;
-        } else if (errno != EINTR) {
-            return -1;
-        }
-    }
-    return 0;
+    q->fd = local_connect(q->to->path, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    if (q->fd >= 0)
+        q->stage = SENDING;
+    else if (errno != EAGAIN)
+        give_up(q, errno);
 }
 
-/* Read up to the end of a line; in holds it without its newline. */
-static int read_line(int fd, struct bytebuf *in, int64_t end)
+static void send_on(struct question *q, const char *text, size_t len)
 {
-    for (;;) {
-        uint8_t *room = bytebuf_room(in, 65536);
-        ssize_t n;
+    while (q->stage == SENDING) {
+        bool end = q->sent == len;
+        ssize_t n = send(q->fd, end ? "\n" : text + q->sent,
+                         end ? 1 : len - q->sent, MSG_NOSIGNAL);
 
-        if (!room) {
-            errno = EMSGSIZE;
-            return -1;
-        }
-        n = recv(fd, room, 65536, 0);
-        if (n == 0) {
-            errno = ECONNRESET;
-            return -1;
-        }
         if (n > 0) {
-            bool whole = memchr(room, '\n', (size_t)n) != NULL;
-
-            bytebuf_grow(in, (size_t)n);
-            if (whole)
-                return 0;
+            q->sent += (size_t)n;
+            if (q->sent > len)
+                q->stage = READING;
         } else if (errno == EAGAIN) {
-            if (await(fd, POLLIN, end) < 0)
-                return -1;
+            return;
         } else if (errno != EINTR) {
-            return -1;
+            give_up(q, errno);
         }
     }
 }
@@ -125,44 +82,133 @@ static int understand(const struct bytebuf *in, struct json_object **reply,
     return -1;
 }
 
+/* Up to the end of a line. */
+static void read_on(struct question *q)
+{
+    while (q->stage == READING) {
+        uint8_t *room = bytebuf_room(&q->in, 65536);
+        ssize_t n = room ? recv(q->fd, room, 65536, 0) : -1;
+
+        if (!room) {
+            give_up(q, EMSGSIZE);
+        } else if (n == 0) {
+            give_up(q, ECONNRESET);
+        } else if (n > 0) {
+            bytebuf_grow(&q->in, (size_t)n);
+            if (!memchr(room, '\n', (size_t)n))
+                continue;
+            if (understand(&q->in, &q->to->reply, &q->to->why) < 0)
+                q->to->error = errno;
+            q->stage = ENDED;
+        } else if (errno == EAGAIN) {
+            return;
+        } else if (errno != EINTR) {
+            give_up(q, errno);
+        }
+    }
+}
+
+/* All that can be done for it without waiting; and what to wait for. */
+static struct pollfd go_on(struct question *q, const char *text, size_t len)
+{
+    if (q->stage == CONNECTING)
+        connect_on(q);
+    if (q->stage == SENDING)
+        send_on(q, text, len);
+    if (q->stage == READING)
+        read_on(q);
+    return (struct pollfd){
+        .fd = q->stage == SENDING || q->stage == READING ? q->fd : -1,
+        .events = q->stage == SENDING ? POLLOUT : POLLIN};
+}
+
+static void go_on_all(struct question *q, size_t n, const char *text,
+                      size_t len, int64_t end)
+{
+    struct pollfd waits[SF_CTL_ASK_MAX];
+
+    for (;;) {
+        bool open = false, full = false;
+        int64_t left;
+
+        for (size_t i = 0; i < n; i++) {
+            waits[i] = go_on(&q[i], text, len);
+            open = open || q[i].stage != ENDED;
+            full = full || q[i].stage == CONNECTING;
+        }
+        left = end - clock_ms();
+        if (!open || left <= 0)
+            return;
+        if (full && left > QUEUE_FULL_MS)
+            left = QUEUE_FULL_MS;
+        if (poll(waits, (nfds_t)n, (int)left) < 0 && errno != EINTR)
+            return;
+    }
+}
+
+/* request: borrowed; NULL: there was no memory for it. */
+static void ask_all(struct ctl_answer *asked, size_t n,
+                    struct json_object *request, int timeout_ms)
+{
+    int64_t end = clock_ms() + timeout_ms;
+    struct question q[SF_CTL_ASK_MAX];
+    size_t len = 0;
+    const char *text = request ? jsonx_text(request, &len) : NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        asked[i].reply = NULL;
+        asked[i].error = 0;
+        q[i] = (struct question){.to = &asked[i], .fd = -1};
+        bytebuf_init(&q[i].in, SF_CTL_REPLY_MAX + 65536);
+        if (!text)
+            give_up(&q[i], ENOMEM);
+    }
+    go_on_all(q, n, text, len, end);
+    for (size_t i = 0; i < n; i++) {
+        if (q[i].stage != ENDED)
+            give_up(&q[i], ETIMEDOUT);
+        if (q[i].fd >= 0)
+            close(q[i].fd);
+        bytebuf_free(&q[i].in);
+    }
+}
+
+void ctl_ask_all(struct ctl_answer *asked, size_t n, const char *verb,
+                 int timeout_ms)
+{
+    struct json_object *request = json_object_new_object();
+
+    if (request)
+        jsonx_add_str(request, "verb", verb);
+    ask_all(asked, n, request, timeout_ms);
+    json_object_put(request);
+}
+
+static int one(const struct ctl_answer *a, struct json_object **reply,
+               struct errbuf *err)
+{
+    *reply = a->reply;
+    if (a->reply)
+        return 0;
+    errprintf(err, "%s", a->why.text);
+    errno = a->error;
+    return -1;
+}
+
 int ctl_call(const char *path, struct json_object *request,
              struct json_object **reply, int timeout_ms, struct errbuf *err)
 {
-    int64_t end = clock_ms() + timeout_ms;
-    struct bytebuf in;
-    size_t len;
-    const char *text = jsonx_text(request, &len);
-    int fd, rc = -1, e;
+    struct ctl_answer a = {.path = path};
 
-    *reply = NULL;
-    if (!text)
-        return fail(err, ENOMEM, path);
-    fd = open_socket(path, end);
-    if (fd < 0)
-        return fail(err, errno, path);
-    bytebuf_init(&in, SF_CTL_REPLY_MAX + 65536);
-    if (send_all(fd, text, len, end) < 0 || send_all(fd, "\n", 1, end) < 0 ||
-        read_line(fd, &in, end) < 0)
-        fail(err, errno, path);
-    else
-        rc = understand(&in, reply, err);
-    e = errno;
-    close(fd);
-    bytebuf_free(&in);
-    errno = e;
-    return rc;
+    ask_all(&a, 1, request, timeout_ms);
+    return one(&a, reply, err);
 }
 
 int ctl_ask(const char *path, const char *verb, struct json_object **reply,
             int timeout_ms, struct errbuf *err)
 {
-    struct json_object *request = json_object_new_object();
-    int rc;
+    struct ctl_answer a = {.path = path};
 
-    if (!request)
-        return fail(err, ENOMEM, path);
-    jsonx_add_str(request, "verb", verb);
-    rc = ctl_call(path, request, reply, timeout_ms, err);
-    json_object_put(request);
-    return rc;
+    ctl_ask_all(&a, 1, verb, timeout_ms);
+    return one(&a, reply, err);
 }

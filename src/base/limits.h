@@ -18,6 +18,7 @@
  * idle, and seconds that it may take none of its answer. */
 #define SF_CTL_REQUEST_MAX (1024 * 1024)
 #define SF_CTL_REPLY_MAX (64 * 1024 * 1024)
+#define SF_CTL_ASK_MAX 8 /* daemons that one client asks at once */
 #define SF_CTL_CLIENTS_MAX 128
 #define SF_CTL_USER_CLIENTS_MAX 16
 #define SF_CTL_GROUPS_MAX 1024

@@ -97,6 +97,7 @@ struct collector {
     bool saving;          /* it has the state */
     struct linksrc *links;
     struct collector_history *history; /* NULL: none is kept */
+    uint32_t mappers_late; /* a bit for each rail: no map in time */
     uint64_t link_seq;
     uid_t service_uid, mapper_uid;
     int exit_code;

@@ -11,7 +11,9 @@
 #include "switchmgrd/page.h"
 #include "switchmgrd/topology.h"
 
-#define ASK_MS 1000 /* how long mapperd may take */
+#define ASK_MS 1000 /* how long all mappers together may take */
+
+_Static_assert(SF_ELAN_RAILS_MAX <= SF_CTL_ASK_MAX, "a mapper for each rail");
 
 static const char *resolve(uint64_t board, void *arg)
 {
@@ -144,31 +146,67 @@ static void look_at_files(struct collector *n)
     free(list);
 }
 
-/* mapperd's socket is called after its unit. */
-static void ask_mapper(struct collector *n, uint8_t rail)
+/* A mapper that is late is told of once; the rail keeps the map that it had. */
+static void note_late(struct collector *n, uint8_t rail,
+                      const struct ctl_answer *a)
 {
-    struct json_object *reply, *map;
-    struct sitedir sitedir;
-    struct errbuf err;
-    char name[64];
+    uint32_t bit = (uint32_t)1 << rail;
+    bool was = n->mappers_late & bit;
 
-    snprintf(name, sizeof(name), "mapperd-%u.sock", rail);
-    if (ctl_ask(rail == 0 ? SITEDIR_RUN("mapperd.sock")
-                          : sitedir_run(&sitedir, name),
-                "map", &reply, ASK_MS, &err) < 0)
-        return; /* no mapper here, or none that leads */
-    if (json_object_object_get_ex(reply, "map", &map) &&
+    n->mappers_late &= ~bit;
+    if (a->error == ETIMEDOUT) {
+        n->mappers_late |= bit;
+        if (!was)
+            collector_event(n, steady_now(),
+                            "alarm: mapperd of rail %u is late: it did not "
+                            "say its map within %d ms; the rail keeps the "
+                            "map that it had",
+                            rail, ASK_MS);
+    } else if (was) {
+        collector_event(n, steady_now(), "mapperd of rail %u is late no more",
+                        rail);
+    }
+}
+
+static void take_answer(struct collector *n, uint8_t rail,
+                        const struct ctl_answer *a)
+{
+    struct json_object *map;
+
+    if (a->reply && json_object_object_get_ex(a->reply, "map", &map) &&
         json_object_is_type(map, json_type_string))
         take_map(n, rail, "map", json_object_get_string(map),
                  (size_t)json_object_get_string_len(map));
-    json_object_put(reply);
+    json_object_put(a->reply);
+}
+
+/* mapperd's socket is called after its unit.  An error: there is no mapper
+ * here, or none that leads.  All are asked at once: this process does nothing
+ * else meanwhile. */
+static void ask_mappers(struct collector *n)
+{
+    struct ctl_answer asked[SF_ELAN_RAILS_MAX];
+    struct sitedir paths[SF_ELAN_RAILS_MAX];
+    char name[64];
+
+    for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+        snprintf(name, sizeof(name), rail ? "mapperd-%u.sock" : "mapperd.sock",
+                 rail);
+        asked[rail].path = sitedir_run(&paths[rail], name);
+    }
+    ctl_ask_all(asked, SF_ELAN_RAILS_MAX, "map", ASK_MS);
+    for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+        note_late(n, rail, &asked[rail]);
+        take_answer(n, rail, &asked[rail]);
+    }
 }
 
 void collector_topology_look(struct collector *n)
 {
-    if (n->conf.topology_map && *n->conf.topology_map)
+    if (n->conf.topology_map && *n->conf.topology_map) {
+        n->mappers_late = 0;
         look_at_files(n);
-    else
-        for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++)
-            ask_mapper(n, rail);
+    } else {
+        ask_mappers(n);
+    }
 }

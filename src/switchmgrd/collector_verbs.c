@@ -55,6 +55,18 @@ static struct json_object *describe_maps(const struct collector *n)
     return list;
 }
 
+/* Rails whose mapper on this host did not say its map in time. */
+static struct json_object *late_mappers(const struct collector *n)
+{
+    struct json_object *list = json_object_new_array();
+
+    for (int rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+        if (n->mappers_late >> rail & 1)
+            json_object_array_add(list, json_object_new_int(rail));
+    }
+    return list;
+}
+
 static struct json_object *updater_of(const struct collector *n)
 {
     const struct rec_status *u = &n->updater;
@@ -126,6 +138,7 @@ static int verb_summary(const struct ctl_request *q, struct errbuf *err)
     json_object_object_add(q->out, "xbars", counts(n, REPORT_XBAR));
     json_object_object_add(q->out, "map", describe_map(model_map(n->model)));
     json_object_object_add(q->out, "maps", describe_maps(n));
+    json_object_object_add(q->out, "mappers_late", late_mappers(n));
     json_object_object_add(q->out, "slurm", updater_of(n));
     jsonx_add_bool(q->out, "dry_run", n->conf.dry_run);
     return 0;

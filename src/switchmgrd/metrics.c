@@ -113,6 +113,16 @@ static void put_by_map(FILE *f, const struct collector *n, const char *name,
     }
 }
 
+static void put_late(FILE *f, const struct collector *n)
+{
+    head(f, "mapper_late", "gauge",
+         "Mappers of this host that did not say their map in time.");
+    for (unsigned rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+        if (n->mappers_late >> rail & 1)
+            fprintf(f, "slurm_fabric_mapper_late{rail=\"%u\"} 1\n", rail);
+    }
+}
+
 static void put_maps(FILE *f, const struct collector *n)
 {
     if (!model_map(n->model)->known)
@@ -274,6 +284,7 @@ static char *write_all(const struct collector *n, size_t *len)
     put_states(f, n, "links", REPORT_LINK, "Links between crossbars by state.");
     put_states(f, n, "xbars", REPORT_XBAR, "Crossbars by state.");
     put_hosts(f, n);
+    put_late(f, n);
     put_maps(f, n);
     put_reports(f, n);
     put_updater(f, n);
