@@ -159,7 +159,7 @@ static int wrong_side(struct impi_side *s, struct errbuf *err, const char *what)
 static int procs_are_sound(const struct impi_side *s)
 {
     for (uint32_t i = 0; i < s->nprocs; i++) {
-        if (s->procs[i].port == 0 || s->procs[i].client >= SF_IMPI_CLIENTS_MAX)
+        if (s->procs[i].client >= SF_IMPI_CLIENTS_MAX)
             return 0;
     }
     return 1;
@@ -179,6 +179,15 @@ static int procs_decode(struct impi_side *s, struct be_reader *r)
     return -1;
 }
 
+int impi_side_deaf(const struct impi_side *s)
+{
+    for (uint32_t i = 0; i < s->nprocs; i++) {
+        if (s->procs[i].port == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
 int impi_side_put_procs(struct impi_side *s, const uint8_t *all,
                         struct errbuf *err)
 {
@@ -189,8 +198,7 @@ int impi_side_put_procs(struct impi_side *s, const uint8_t *all,
         return 0;
     return errprintf(err, "%s",
                      errno == ENOMEM ? "no memory"
-                                     : "a process of the group takes no "
-                                       "connections");
+                                     : "the group has too many IMPI clients");
 }
 
 int impi_side_decode(struct impi_side *s, const void *buf, size_t len,

@@ -62,8 +62,8 @@ ssize_t impi_couple_header_get(uint32_t *type,
 
 /* One process, as the others reach it. */
 struct impi_side_proc {
-    uint8_t addr[IMPI_HOSTID_SIZE]; /* where it listens */
-    uint16_t port;
+    uint8_t addr[IMPI_HOSTID_SIZE];   /* where it listens */
+    uint16_t port;                    /* 0: it cannot */
     uint8_t hostid[IMPI_HOSTID_SIZE]; /* with pid the IMPI_Proc of packets */
     uint64_t pid;
     uint32_t client; /* in its own world */
@@ -86,8 +86,8 @@ struct impi_side {
 /* One process of the table. */
 void impi_side_proc_encode(uint8_t out[IMPI_SIDE_PROC_SIZE],
                            const struct impi_side_proc *p);
-/* s->procs from nprocs encoded ones.  0, or -1 with errno EPROTO (one of them
- * takes no connections), ENOMEM (text). */
+/* s->procs from nprocs encoded ones.  0, or -1 with errno EPROTO (client
+ * numbers that there cannot be), ENOMEM (text). */
 int impi_side_put_procs(struct impi_side *s, const uint8_t *all,
                         struct errbuf *err);
 /* Whole, into *buf (free() it).  0, or -1 ENOMEM. */
@@ -97,6 +97,9 @@ int impi_side_encode(const struct impi_side *s, uint8_t **buf, size_t *len);
 int impi_side_decode(struct impi_side *s, const void *buf, size_t len,
                      struct errbuf *err);
 void impi_side_free(struct impi_side *s);
+/* The first process that cannot listen, or -1.  Both sides look at both groups
+ * when each has proved itself, and do not meet if there is one. */
+int impi_side_deaf(const struct impi_side *s);
 
 /* Can the two talk?  0, or -1 and what differs. */
 int impi_side_fits(const struct impi_side *own, const struct impi_side *other,

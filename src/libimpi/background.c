@@ -219,7 +219,7 @@ bool background_may_call(void)
 
 void background_start(void)
 {
-    if (is_set_to("no") ||
+    if (background.running || is_set_to("no") ||
         fence_all(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) < 0)
         return;
     background.stop = false;

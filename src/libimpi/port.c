@@ -504,6 +504,7 @@ struct meeting {
     struct impi_port name; /* of the port */
     int fd;
     struct impi_side own;
+    int deaf;    /* of the other group: impi_side_deaf() */
     bool closed; /* the other one has closed the connection */
     struct port_children *children; /* that are accepted, or NULL */
     struct errbuf err;
@@ -578,14 +579,15 @@ static void fill_own(struct impi_side_proc *p)
     p->client = own.client;
 }
 
-/* All processes of the group, at the root.  Port 0: that one takes no
- * connections, and says why for itself. */
+/* All processes of the group, at the root.  Port 0: that one cannot listen, and
+ * says why for itself. */
 static int gather(struct meeting *m, uint8_t **all)
 {
     uint8_t own[IMPI_SIDE_PROC_SIZE];
     struct impi_side_proc p = {.port = 0};
 
-    if (world_open(&m->err) == 0)
+    world_open(&m->err);
+    if (impi_be.p2p)
         fill_own(&p);
     impi_side_proc_encode(own, &p);
     *all = malloc((size_t)m->size * sizeof(own));
@@ -622,6 +624,11 @@ static int number_clients(struct meeting *m)
                : fail(m, MPI_ERR_OTHER, "the group has too many IMPI clients");
 }
 
+static uint16_t own_port(void)
+{
+    return impi_world_proc(&impi_be.world, (uint32_t)impi_be.rank).port;
+}
+
 /* The table is put together from encoded pieces, so it goes through the same
  * checks as a foreign one. */
 static int fill_side(struct meeting *m, const uint8_t *all)
@@ -641,7 +648,8 @@ static int fill_side(struct meeting *m, const uint8_t *all)
     if (mac_random(s->nonce, sizeof(s->nonce)) < 0 ||
         mac_random(&s->number, sizeof(s->number)) < 0)
         return fail(m, MPI_ERR_INTERN, "no random numbers");
-    if (*m->err.text)
+    /* That no process of this world may meet another is not told there. */
+    if (*m->err.text && (!impi_be.p2p || own_port() != 0))
         return fail(m, MPI_ERR_OTHER, m->err.text);
     if (impi_side_put_procs(s, all, &m->err) < 0)
         return fail(m, MPI_ERR_OTHER, m->err.text);
@@ -692,6 +700,7 @@ static int take_side(struct meeting *m, size_t len, struct errbuf *err)
     if (impi_side_decode(&other, m->table, len, err) < 0)
         return -1;
     rc = agree(m, &other, len, err);
+    m->deaf = impi_side_deaf(&other);
     impi_side_free(&other);
     return rc;
 }
@@ -851,14 +860,30 @@ static int connect_one(struct meeting *m)
     }
 }
 
-static void meet(struct meeting *m, const uint8_t *all)
+static int fail_deaf(struct meeting *m, int who, const char *whose)
 {
-    if (m->told.code != MPI_SUCCESS || fill_side(m, all) < 0)
+    char why[SF_IMPI_REFUSAL_MAX];
+
+    snprintf(why, sizeof(why),
+             "process %d of %s group cannot listen for connections", who,
+             whose);
+    return fail(m, m->children ? MPI_ERR_SPAWN : MPI_ERR_OTHER, why);
+}
+
+/* Who has met a group knows whether it can be talked to: both roots come to the
+ * same result, each for its group. */
+static void meet(struct meeting *m)
+{
+    int deaf = impi_side_deaf(&m->own);
+
+    if (m->told.code != MPI_SUCCESS)
         return;
-    if (m->acceptor)
-        accept_one(m);
-    else
-        connect_one(m);
+    if ((m->acceptor ? accept_one(m) : connect_one(m)) < 0)
+        return;
+    if (deaf >= 0)
+        fail_deaf(m, deaf, "this");
+    else if (m->deaf >= 0)
+        fail_deaf(m, m->deaf, "the other");
 }
 
 /* ---- each process of the group ---- */
@@ -870,7 +895,8 @@ static int hear(struct meeting *m)
     if (rc != MPI_SUCCESS)
         return rc;
     if (m->told.code != MPI_SUCCESS)
-        return failed_note_why(m->comm, m->told.code, m->told.why);
+        return failed_note_why(m->comm, m->told.code,
+                               *m->err.text ? m->err.text : m->told.why);
     if (!is_root(m))
         m->table = malloc(m->told.len);
     if (!m->table)
@@ -1007,7 +1033,6 @@ static void start_children(struct meeting *m)
         m->name = m->port->name;
     }
     pthread_mutex_unlock(&ports_lock);
-    m->told.wanted = m->children->wanted;
     if (!m->port || m->children->start(m->children->arg, name, &m->err) < 0)
         fail(m, MPI_ERR_SPAWN, m->err.text);
     explicit_bzero(name, sizeof(name));
@@ -1024,17 +1049,31 @@ static void close_port_of_children(struct meeting *m)
     explicit_bzero(name, sizeof(name));
 }
 
+/* No children are started for a group that they cannot meet. */
+static void find(struct meeting *m, const char *name, const uint8_t *all)
+{
+    int deaf;
+
+    m->told.wanted = m->children ? m->children->wanted : 0;
+    if (fill_side(m, all) < 0)
+        return;
+    deaf = impi_side_deaf(&m->own);
+    if (!m->children)
+        find_named(m, name);
+    else if (deaf >= 0)
+        fail_deaf(m, deaf, "this");
+    else
+        start_children(m);
+}
+
 static int run(struct meeting *m, const char *name, MPI_Comm *newcomm)
 {
     uint8_t *all;
     int rc = gather(m, &all);
 
     if (rc == MPI_SUCCESS && is_root(m)) {
-        if (m->children)
-            start_children(m);
-        else
-            find_named(m, name);
-        meet(m, all);
+        find(m, name, all);
+        meet(m);
         close_port_of_children(m);
     }
     free(all);

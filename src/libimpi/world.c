@@ -524,9 +524,32 @@ static void start_alone(int port)
     impi_calls_go_across();
 }
 
+/* Its port, 0: none yet. */
+static int listen_alone(struct errbuf *err)
+{
+    int port =
+        conns_listen(impi_be.own_addr, impi_be.port_lo, impi_be.port_hi, err);
+
+    return port < 0 ? 0 : port;
+}
+
+/* This process cannot listen: its world is there all the same, for its group
+ * has to agree that it meets nobody.  Later it may be able to. */
+static int open_alone(struct errbuf *err)
+{
+    if (!impi_be.p2p) {
+        start_alone(listen_alone(err));
+    } else if (!impi_be.world.procs[impi_be.rank].port) {
+        be_lock();
+        impi_be.world.procs[impi_be.rank].port = (uint16_t)listen_alone(err);
+        be_unlock();
+        background_start();
+    }
+    return impi_be.world.procs[impi_be.rank].port ? 0 : -1;
+}
+
 static int open_world(struct errbuf *err)
 {
-    int port;
 
     if (!impi_be.started)
         return errprintf(err, "MPI has ended");
@@ -535,14 +558,9 @@ static int open_world(struct errbuf *err)
         return errprintf(err, "SF-E516: processes of this world do not take "
                               "connections: it is relayed, or has a client "
                               "that is not slurm-fabric's");
-    if (!impi_be.p2p) {
-        port = conns_listen(impi_be.own_addr, impi_be.port_lo, impi_be.port_hi,
-                            err);
-        if (port < 0)
-            return -1;
-        start_alone(port);
-    }
     impi_be.coupled = true;
+    if (!impi_be.spanning && open_alone(err) < 0)
+        return -1;
     if (!impi_be.native)
         return errprintf(err, "SF-E516: data of this world travel as "
                               "external32, so it cannot meet another one");

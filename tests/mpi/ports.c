@@ -11,10 +11,14 @@
  * unheard (the same, where only the roots have talked), or leaderless (the
  * same, in MPI_Intercomm_create), or alone (the leaders meet by themselves,
  * then their worlds by MPI_Intercomm_create), or world (as talk, between the
- * halves of one world), or names (both).
+ * halves of one world), or names (both), or deaf ROLE (a process of that world
+ * has no descriptor left to listen), or deaf-alone ROLE (the same, in
+ * MPI_Intercomm_create).
  */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -34,14 +38,18 @@ static int class_of(int rc)
 
 static void look_up(const char *name, char *port)
 {
+    MPI_Errhandler before;
+
     if (strncmp(name, "impi1/", 6) == 0) {
         snprintf(port, MPI_MAX_PORT_NAME, "%s", name);
         return;
     }
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     while (MPI_Lookup_name(name, MPI_INFO_NULL, port) != MPI_SUCCESS)
         usleep(10000);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+    MPI_Errhandler_free(&before);
 }
 
 static void tell(const char *name, const char *port)
@@ -54,11 +62,10 @@ static void tell(const char *name, const char *port)
     fflush(stdout);
 }
 
-static MPI_Comm meet(const char *name, MPI_Comm local, int root)
+static int meet_as(const char *name, MPI_Comm local, int root, MPI_Comm *inter)
 {
     char port[MPI_MAX_PORT_NAME] = "";
-    MPI_Comm inter;
-    int own;
+    int own, rc;
 
     MPI_Comm_rank(local, &own);
     if (accepts && own == root) {
@@ -68,14 +75,22 @@ static MPI_Comm meet(const char *name, MPI_Comm local, int root)
         look_up(name, port);
     }
     if (accepts)
-        MPI_Comm_accept(port, MPI_INFO_NULL, root, local, &inter);
+        rc = MPI_Comm_accept(port, MPI_INFO_NULL, root, local, inter);
     else
-        MPI_Comm_connect(port, MPI_INFO_NULL, root, local, &inter);
+        rc = MPI_Comm_connect(port, MPI_INFO_NULL, root, local, inter);
     if (accepts && own == root) {
         if (strcmp(name, "-") != 0)
             MPI_Unpublish_name(name, MPI_INFO_NULL, port);
         MPI_Close_port(port);
     }
+    return rc;
+}
+
+static MPI_Comm meet(const char *name, MPI_Comm local, int root)
+{
+    MPI_Comm inter;
+
+    CHECK(meet_as(name, local, root, &inter) == MPI_SUCCESS);
     return inter;
 }
 
@@ -425,6 +440,88 @@ static void leaderless(const char *name)
     MPI_Comm_free(&inter);
 }
 
+/* ---- one of them cannot listen ---- */
+
+#define DESCRIPTORS 8
+static struct rlimit descriptors;
+
+/* From now on this process opens none: all below the limit are in use, by
+ * whoever will not close them.  (poll() takes no more than it.) */
+static void take_descriptors(int for_good)
+{
+    struct rlimit few;
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    CHECK(fd >= DESCRIPTORS && close(fd) == 0);
+    CHECK(getrlimit(RLIMIT_NOFILE, &descriptors) == 0);
+    few = descriptors;
+    few.rlim_cur = DESCRIPTORS;
+    if (for_good)
+        few.rlim_max = DESCRIPTORS;
+    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+}
+
+/* Open MPI's text is that of the class alone. */
+static int names_who(int rc, int who, int ours)
+{
+#ifdef OPEN_MPI
+    return 1;
+#endif
+    char text[MPI_MAX_ERROR_STRING] = "", want[64];
+    int len;
+
+    snprintf(want, sizeof(want), "process %d of %s group", who,
+             ours ? "this" : "the other");
+    MPI_Error_string(rc, text, &len);
+    if (strstr(text, want) || (ours && strstr(text, "cannot listen")))
+        return 1;
+    fprintf(stderr, "rank %d: %s\n", rank, text);
+    return 0;
+}
+
+/* The last process of one of the worlds cannot listen, so they do not meet, and
+ * all hear why.  Then it can. */
+static void deaf(const char *name, int ours)
+{
+    char again[64]; /* the first may still be found for a while */
+    MPI_Comm inter;
+    int rc, last = size - 1;
+
+    MPI_Allreduce(&size, &rc, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (ours && rank == last)
+        take_descriptors(0);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    rc = meet_as(name, MPI_COMM_WORLD, 0, &inter);
+    CHECK(class_of(rc) == MPI_ERR_OTHER && inter == MPI_COMM_NULL);
+    if (ours && rank == last)
+        CHECK(setrlimit(RLIMIT_NOFILE, &descriptors) == 0);
+    CHECK(names_who(rc, 1, ours));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    snprintf(again, sizeof(again), "%s again", name);
+    talk(again, MPI_COMM_WORLD, 0);
+}
+
+/* The same where the leaders have met alone, and the second process is it, also
+ * when libimpi has raised its limit to what it may be. */
+static void deaf_of_leaders(const char *name, int ours)
+{
+    MPI_Comm leaders = MPI_COMM_NULL, inter;
+    int rc;
+
+    if (rank == 0)
+        leaders = meet(name, MPI_COMM_SELF, 0);
+    MPI_Allreduce(&size, &rc, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (ours && rank == 1)
+        take_descriptors(1);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    rc = MPI_Intercomm_create(MPI_COMM_WORLD, 0, leaders, 0, 14, &inter);
+    CHECK(class_of(rc) == MPI_ERR_OTHER);
+    CHECK(names_who(rc, 1, ours));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    if (leaders != MPI_COMM_NULL)
+        MPI_Comm_disconnect(&leaders);
+}
+
 /* ---- one world ---- */
 
 static int listen_here(int *port)
@@ -491,7 +588,7 @@ static void halves(const char *name)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
-    CHECK(argc == 4);
+    CHECK(argc == 4 || argc == 5);
     accepts = strcmp(argv[1], "accept") == 0;
     if (strcmp(argv[3], "lost") == 0) {
         lost(argv[2]);
@@ -501,6 +598,12 @@ int main(int argc, char **argv)
         talk(argv[2], MPI_COMM_WORLD, 0);
     } else if (strcmp(argv[3], "leaderless") == 0) {
         leaderless(argv[2]);
+    } else if (strcmp(argv[3], "deaf") == 0) {
+        CHECK(argc == 5);
+        deaf(argv[2], strcmp(argv[1], argv[4]) == 0);
+    } else if (strcmp(argv[3], "deaf-alone") == 0) {
+        CHECK(argc == 5);
+        deaf_of_leaders(argv[2], strcmp(argv[1], argv[4]) == 0);
     } else if (strcmp(argv[3], "alone") == 0) {
         leaders_alone(argv[2]);
     } else if (strcmp(argv[3], "world") == 0) {

@@ -12,8 +12,9 @@ world()
 {
     local role=$1 what=$2
     shift 2
+    # shellcheck disable=SC2086
     "${limited[@]}" 60 "$dir/bare_world" "$@" -- "$dir/ports" "$role" ocean \
-        "$what" >"$TMPDIR/out.$role" 2>&1
+        $what >"$TMPDIR/out.$role" 2>&1
 }
 
 # case_meet TITLE ACCEPTOR CONNECTOR [WHAT]: clients in words.
@@ -110,6 +111,11 @@ case_lost $title lost openmpi:2 "mpich:1 openmpi:1"
 title=who_has_never_talked_hears_of_a_loss
 case_lost $title unheard mpich:2 openmpi:2
 case_lost $title unheard openmpi:3 "mpich:1 openmpi:2"
+title=a_process_that_cannot_listen_is_an_error_in_both_groups
+case_meet $title mpich:2 openmpi:1 "deaf accept"
+case_meet $title mpich:1 openmpi:2 "deaf connect"
+case_meet $title openmpi:2 mpich:2 "deaf-alone accept"
+case_meet $title openmpi:1 mpich:3 "deaf-alone connect"
 title=without_a_leader_the_whole_group_has_an_error
 case_lost $title leaderless mpich:1 "mpich:1 openmpi:1"
 case_lost $title leaderless openmpi:2 mpich:3

@@ -125,12 +125,27 @@ static void groups_that_make_no_sense_are_refused(void **state)
     assert_null(got.procs);
     free(buf);
     s.procs[1].client = 0;
-    s.procs[0].port = 0;
     assert_int_equal(impi_side_encode(&s, &buf, &len), 0);
-    assert_int_equal(impi_side_decode(&got, buf, len, &err), -1);
     /* a number of processes that nobody could store */
     be_store32(buf + len - 2 * IMPI_SIDE_PROC_SIZE - 4, UINT32_MAX);
     assert_int_equal(impi_side_decode(&got, buf, len, &err), -1);
+    free(buf);
+    impi_side_free(&s);
+}
+
+static void who_cannot_listen_is_told(void **state)
+{
+    struct impi_side s = two_processes(), got;
+    struct errbuf err;
+    uint8_t *buf;
+    size_t len;
+
+    assert_int_equal(impi_side_deaf(&s), -1);
+    s.procs[1].port = 0;
+    assert_int_equal(impi_side_encode(&s, &buf, &len), 0);
+    assert_int_equal(impi_side_decode(&got, buf, len, &err), 0);
+    assert_int_equal(impi_side_deaf(&got), 1);
+    impi_side_free(&got);
     free(buf);
     impi_side_free(&s);
 }
@@ -203,6 +218,7 @@ int main(void)
         cmocka_unit_test(wrong_names_are_refused),
         cmocka_unit_test(groups_go_both_ways),
         cmocka_unit_test(groups_that_make_no_sense_are_refused),
+        cmocka_unit_test(who_cannot_listen_is_told),
         cmocka_unit_test(what_differs_is_told),
         cmocka_unit_test(headers_of_frames_are_checked),
         cmocka_unit_test(secrets_depend_on_key_and_both_groups),
