@@ -33,7 +33,8 @@ static inline bool wait_own_active(MPI_Request request)
 
 /* The native ones of an array, apart. */
 struct split {
-    int n; /* native requests, nulls left out */
+    int n;    /* native requests, nulls left out */
+    int done; /* that many of the first, to a call that waits for all */
     int own;
     MPI_Request *native;
     int *place; /* where each stands in the caller's array */
@@ -78,7 +79,7 @@ static bool split_room(struct split *s, int count)
 /* False: no memory.  What is made is ended by split_free(). */
 static bool split_make(struct split *s, int count, const MPI_Request req[])
 {
-    s->n = s->own = 0;
+    s->n = s->done = s->own = 0;
     if (!split_room(s, count))
         return false;
     for (int i = 0; i < count; i++) {
@@ -309,9 +310,41 @@ static int finish_all(const struct split *s, int native_rc, int count,
     return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
 }
 
-/* One look at the native ones.  True: they are done, or one has failed and
- * there is nothing to wait for any more. */
+/* One has failed with this code; those after it stay as they are. */
+static int native_failed(struct split *s, int code)
+{
+    s->status[s->done].MPI_ERROR = code;
+    for (int i = s->done + 1; i < s->n; i++)
+        s->status[i].MPI_ERROR = MPI_ERR_PENDING;
+    return MPI_ERR_IN_STATUS;
+}
+
+/* One look at the native ones, in order, by a call that waits: MPICH's
+ * MPI_Testall does not bear several requests of files that are not all done
+ * (4.0.2 stops at an assertion when it is called again), its MPI_Test does.
+ * True: they are done, or one has failed and there is nothing to wait for any
+ * more. */
 static bool native_all_done(struct split *s, int *rc)
+{
+    *rc = MPI_SUCCESS;
+    for (; s->done < s->n; s->done++) {
+        int flag = 0;
+        int code =
+            impi_real.Test(&s->native[s->done], &flag, &s->status[s->done]);
+
+        if (code != MPI_SUCCESS) {
+            *rc = native_failed(s, code);
+            return true;
+        }
+        if (!flag)
+            return false;
+        s->status[s->done].MPI_ERROR = MPI_SUCCESS;
+    }
+    return true;
+}
+
+/* MPI_Testall's look: all of them, or none. */
+static bool native_all_at_once(struct split *s, int *rc)
 {
     int flag = 1;
 
@@ -334,7 +367,8 @@ static int do_all(int count, MPI_Request requests[], int *flag,
     w.native = s.n > 0 || own_waits_native(count, requests);
     split_round(&s);
     while (!(*flag = own_all_done(count, requests, &from) &&
-                     native_all_done(&s, &rc)) &&
+                     (wait ? native_all_done(&s, &rc)
+                           : native_all_at_once(&s, &rc))) &&
            wait)
         progress_wait(&w);
     if (*flag)

@@ -540,6 +540,45 @@ static void shared_and_ordered_forms(void)
     closed(&f);
 }
 
+/* Requests of a file of its own library, among one that crosses. */
+static void many_of_a_file_of_ones_own_are_waited_for(void)
+{
+    enum { WRITES = 10, LEN = 4096 };
+    static char bytes[WRITES][LEN];
+    char name[32];
+    int to = (rank + 1) % size, from = (rank + size - 1) % size, got;
+    MPI_File f;
+
+    snprintf(name, sizeof(name), "own.%d", rank);
+    CHECK(MPI_File_open(MPI_COMM_SELF, path_of(name),
+                        RW | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                        &f) == MPI_SUCCESS);
+    for (int round = 0; round < 100; round++) {
+        MPI_Request r[WRITES + 2];
+        MPI_Status st[WRITES + 2];
+
+        got = -1;
+        MPI_Irecv(&got, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &r[0]);
+        for (int i = 0; i < WRITES; i++) {
+            memset(bytes[i], 'a' + (round + i) % 26, LEN);
+            MPI_File_iwrite_at(f, (MPI_Offset)i * LEN, bytes[i], LEN, MPI_BYTE,
+                               &r[1 + i]);
+        }
+        MPI_Isend(&round, 1, MPI_INT, to, 5, MPI_COMM_WORLD, &r[WRITES + 1]);
+        CHECK(MPI_Waitall(WRITES + 2, r, st) == MPI_SUCCESS);
+        CHECK(got == round);
+        for (int i = 0; i < WRITES; i++) {
+            int n = -1;
+
+            MPI_Get_count(&st[1 + i], MPI_BYTE, &n);
+            CHECK(n == LEN && r[1 + i] == MPI_REQUEST_NULL);
+        }
+    }
+    MPI_File_read_at(f, 3 * LEN, bytes[0], LEN, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK(bytes[0][0] == bytes[3][0] && bytes[0][LEN - 1] == bytes[3][0]);
+    MPI_File_close(&f);
+}
+
 int main(int argc, char **argv)
 {
 #define PART(name)                                                             \
@@ -565,6 +604,7 @@ int main(int argc, char **argv)
         PART(atomic_writes_are_whole),
         PART(nonblocking_and_split_forms),
         PART(shared_and_ordered_forms),
+        PART(many_of_a_file_of_ones_own_are_waited_for),
     };
 
     begin(&argc, &argv);
