@@ -287,6 +287,16 @@ static int look(struct updater *u)
     return rc;
 }
 
+/* Merge into what is there now, not into what was there at the last look, for
+ * somebody else may have changed it: one small RPC when nothing changed.  Only
+ * where a look is long itself is one that has just ended as good. */
+static int look_anew(struct updater *u)
+{
+    if (u->look_ms > PASS_MS && steady_now() - u->looked <= PASS_MS)
+        return 0;
+    return look(u);
+}
+
 /* Slurm is not as it was at the last look. */
 static void changed(struct updater *u)
 {
@@ -680,9 +690,7 @@ static bool upd_apply(struct updater *u)
 
     if (!u->status.reachable || !any_dirty(u) || steady_now() < u->next_rpc)
         return any_dirty(u);
-    /* Merge into what is there now, not into what was there at the last look:
-     * one small RPC when nothing changed. */
-    if (steady_now() - u->looked > PASS_MS && look(u) < 0)
+    if (look_anew(u) < 0)
         return true;
     jobs = calloc(HASH_COUNT(u->nodes) + 1, sizeof(*jobs));
     if (!jobs)

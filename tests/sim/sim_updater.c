@@ -33,6 +33,7 @@
 #include "switchmgrd/topology.h"
 #include "switchmgrd/updater.h"
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/fake_hostlist.h"
 
 #define NODES 65536
 #define LOOK_MS 40000 /* at all nodes */
@@ -318,41 +319,6 @@ int topology_install(const char *candidate, const char *path,
                      struct errbuf *err)
 {
     return 0;
-}
-
-struct hostlist {
-    char *text;
-    size_t len;
-    FILE *f;
-    bool any;
-};
-
-struct hostlist *slurm_hostlist_create(const char *text)
-{
-    struct hostlist *h = calloc(1, sizeof(*h));
-
-    h->f = open_memstream(&h->text, &h->len);
-    return h;
-}
-
-int slurm_hostlist_push_host(struct hostlist *h, const char *name)
-{
-    fprintf(h->f, "%s%s", h->any ? "," : "", name);
-    h->any = true;
-    return 1;
-}
-
-char *slurm_hostlist_ranged_string_xmalloc(struct hostlist *h)
-{
-    fflush(h->f);
-    return strdup(h->text);
-}
-
-void slurm_hostlist_destroy(struct hostlist *h)
-{
-    fclose(h->f);
-    free(h->text);
-    free(h);
 }
 
 void slurm_xfree(void **p)

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "fake_hostlist.h"
 #include "health/mgrconf.h"
 #include "slurmabi/slurm_sym.h"
 #include "switchmgrd/topology.h"
@@ -102,39 +103,6 @@ int topology_install(const char *candidate, const char *path,
                      struct errbuf *err)
 {
     return 0;
-}
-
-struct hostlist {
-    char *text;
-    size_t len;
-    FILE *f;
-};
-
-struct hostlist *slurm_hostlist_create(const char *text)
-{
-    struct hostlist *h = calloc(1, sizeof(*h));
-
-    h->f = open_memstream(&h->text, &h->len);
-    return h;
-}
-
-int slurm_hostlist_push_host(struct hostlist *h, const char *name)
-{
-    fprintf(h->f, "%s%s", ftell(h->f) > 0 ? "," : "", name);
-    return 1;
-}
-
-char *slurm_hostlist_ranged_string_xmalloc(struct hostlist *h)
-{
-    fflush(h->f);
-    return strdup(h->text);
-}
-
-void slurm_hostlist_destroy(struct hostlist *h)
-{
-    fclose(h->f);
-    free(h->text);
-    free(h);
 }
 
 void slurm_xfree(void **p)

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "fake_clock.h"
+#include "fake_hostlist.h"
 #include "health/plan.h"
 #include "suite.h"
 #include "slurmabi/slurm_sym.h"
@@ -25,6 +26,8 @@
 static int live;               /* texts of Slurm's that nobody has freed */
 static uint32_t nodes = NODES; /* that Slurm has */
 static int loads;              /* of its nodes */
+static const char *extra = "fabric=up";
+static char extra_set[64]; /* by the updater, at first */
 
 /* ---- the clocks ---------------------------------------------------------- */
 
@@ -42,13 +45,18 @@ static void pass(int64_t ms)
 
 /* Nothing ever comes but what this sends. */
 static void (*at_poll)(void);
+static bool sent_at_once; /* it did, and nobody has to wait */
 
 int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
+    bool ready;
+
     if (at_poll)
         at_poll();
-    pass(timeout > 0 ? timeout : 1);
-    return 0;
+    ready = sent_at_once;
+    sent_at_once = false;
+    pass(timeout > 0 && !ready ? timeout : 1);
+    return ready;
 }
 
 /* ---- Slurm's part -------------------------------------------------------- */
@@ -82,7 +90,7 @@ static node_info_msg_t *some_nodes(const char *first, uint32_t n)
         node->node_addr = text("127.0.0.1");
         node->bcast_address = text("127.0.0.2");
         node->features = text("fabric_up");
-        node->extra = text("fabric=up");
+        node->extra = text(extra);
         node->comment = text("fabric=up");
     }
     return msg;
@@ -142,6 +150,8 @@ static int drains;
 int slurm_update_node(update_node_msg_t *msg)
 {
     drains += msg->node_state == NODE_STATE_DRAIN;
+    if (msg->extra && !*extra_set)
+        snprintf(extra_set, sizeof(extra_set), "%s", msg->extra);
     return SLURM_SUCCESS;
 }
 
@@ -246,8 +256,8 @@ static void send_want(void)
     waited = -1;
 }
 
-/* How often n1 is drained for a want that waited so long (ms). */
-static int drains_for(int64_t ms)
+/* How often n1 is drained for a want of `story` that waited so long (ms). */
+static int drains_when(void (*story)(void), int64_t ms)
 {
     struct mgrconf conf = {.slurm_poll = 10, .slurm_rate = 10};
     const char *state = "test_updater_slurm.state";
@@ -261,7 +271,8 @@ static int drains_for(int64_t ms)
     end = steady + 60000;
     mgrconf_caps(&conf, &(struct caps_conf){0});
     conf.drain_max = conf.drain_percent = 100;
-    at_poll = send_want;
+    conf.extra = true;
+    at_poll = story;
     assert_int_equal(updater_run(&conf, "", fds[0], state, &orders), 0);
     at_poll = NULL;
     end = INT64_MAX;
@@ -271,6 +282,11 @@ static int drains_for(int64_t ms)
     return drains;
 }
 
+static int drains_for(int64_t ms)
+{
+    return drains_when(send_want, ms);
+}
+
 /* The updater stood still, or was stopped: what it finds then may be over. */
 static void a_want_that_waited_for_long_drains_nobody(void **state)
 {
@@ -278,6 +294,25 @@ static void a_want_that_waited_for_long_drains_nobody(void **state)
     assert_false(asked_again);
     assert_int_equal(drains_for(REC_WANT_LATE_MS + 1000), 0);
     assert_true(asked_again);
+}
+
+/* Right after the first look an administrator sets a node's Extra, and
+ * something is wanted of the node. */
+static void set_extra_and_want(void)
+{
+    if (loads == 0 || waited < 0)
+        return;
+    extra_set[0] = '\0';
+    extra = "rack=7 fabric=up";
+    send_want();
+    sent_at_once = true;
+}
+
+static void what_was_set_since_the_last_look_stays(void **state)
+{
+    assert_int_equal(drains_when(set_extra_and_want, 0), 1);
+    extra = "fabric=up";
+    assert_non_null(strstr(extra_set, "rack=7"));
 }
 
 static struct updater *with_one_drain_an_hour(void)
@@ -340,6 +375,7 @@ int main(void)
         cmocka_unit_test(looks_at_slurm_leave_no_memory),
         cmocka_unit_test(a_clock_set_back_pauses_no_look_at_slurm),
         cmocka_unit_test(a_want_that_waited_for_long_drains_nobody),
+        cmocka_unit_test(what_was_set_since_the_last_look_stays),
         cmocka_unit_test(a_clock_set_forward_does_not_lift_the_caps),
         cmocka_unit_test(the_caps_are_kept_over_a_restart_by_the_wall_clock),
     };
