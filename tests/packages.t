@@ -131,6 +131,7 @@ check_deb() {
         listed slurm-fabric-daemons slurm-fabric/hsnd slurm-fabric/mapperd \
         slurm-fabric/nicd system/nicd.service \
         slurm-fabric/swfabd slurm-fabric/switchmgrd system/hsnd.service \
+        system/hsnd@.service system/mapperd@.service \
         system/switchmgrd.service sysusers.d/slurm-fabric.conf \
         man5/hsn.conf.5.gz
     ok "headers are in slurm-fabric-dev" listed slurm-fabric-dev \

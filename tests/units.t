@@ -37,6 +37,40 @@ for u in $units; do
         grep -q 'notify_manager(NOTIFY_READY)' "$top"/src/"$u"/*.c
     report $? "$u says when it is ready"
 done
+# Those of the other rails: each with a configuration of its own, without which
+# it is not started, and beside the first one's sockets and state.
+# of_rail NAME LINE..
+of_rail() {
+    local name=$1 line at=$build/dist/$1@.service
+    shift
+    sed "s,^ExecStart=[^ ]*/,ExecStart=$build/src/$name/," "$at" \
+        >"$tmp/$name@.service"
+    SYSTEMD_UNIT_PATH=$tmp: timeout "$(patience 60)" systemd-analyze verify \
+        --man=no "$tmp/$name@.service" >"$tmp/out" 2>&1 &&
+        ! grep -q "^$tmp/$name@\|^$name@" "$tmp/out"
+    report $? "$name@.service" "$tmp/out"
+    for line; do
+        sed 's,=[^ ]*/\(slurm-fabric/[a-z]*-%i.conf\)$,=\1,
+            s,^ExecStart=[^ ]*/,ExecStart=,; s, -f [^ ]*/, -f ,' "$at" |
+            grep -qxF -- "$line"
+        report $? "$name@: $line" "$at"
+    done
+    check "$name@: all else is as the first rail's" "$(diff \
+        <(grep -vE '^(Description|After|Before|Wants|ExecStart(Post)?)=' \
+            "$build/dist/$name.service") \
+        <(grep -vE '^(Description|After|Before|Wants|ExecStart(Post)?|ConditionPathExists)=' \
+            "$at" | grep -v mapperd-%i.sock))"
+}
+of_rail hsnd ConditionPathExists=slurm-fabric/hsn-%i.conf \
+    'ExecStart=hsnd -f hsn-%i.conf' \
+    'Before=slurmd.service mapperd@%i.service'
+of_rail mapperd ConditionPathExists=slurm-fabric/mapper-%i.conf \
+    'ExecStart=mapperd -f mapper-%i.conf --unit=%i' \
+    'After=hsnd@%i.service munge.service'
+grep -qE '^ExecStartPost=\+/bin/ln -sfn mapperd/mapperd-%i.sock /.*/slurm-fabric/$' \
+    "$build/dist/mapperd@.service"
+report $? "mapperd@'s socket is where switchmgrd asks" \
+    "$build/dist/mapperd@.service"
 # says LINE UNIT..: has that line.
 says() {
     local u
