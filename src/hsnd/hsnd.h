@@ -219,12 +219,9 @@ int hsnd_identity(struct hsnd *d, struct errbuf *err);
 /* Board of an Elan id on our rail; 0: there is none. */
 uint64_t hsnd_board_of(const struct hsnd *d, uint32_t elan_id);
 
-/* listen.c */
+/* listen.c: connections and what is answered */
 int hsnd_listen(struct hsnd *d, struct errbuf *err);
 void hsnd_listen_stop(struct hsnd *d);
-
-/* answer.c */
-void hsnd_answer(struct conn *c, const void *buf, size_t len, struct answer *a);
 
 /* permit.c */
 /* Raw ports and routes; modules below HSN_MODULE_FREE. */
