@@ -8,11 +8,16 @@
 #define _GNU_SOURCE
 #include "config.h"
 
+#include <errno.h>
 #include <ev.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clerk.h"
 #include "base/clock.h"
@@ -25,7 +30,6 @@
 #include "base/sitedir.h"
 #include "health/pace.h"
 #include "health/sender.h"
-#include "nicd/links.h"
 #include "nicd/nicd.h"
 #include "nicd/sysfs.h"
 #include "nicd/verbs.h"
@@ -130,6 +134,38 @@ static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
     (void)loop;
     (void)events;
     look(t->data);
+}
+
+/* ---- the kernel's word that an interface has changed (rtnetlink) ---- */
+
+#define AT_A_TIME 64 /* messages */
+
+/* A socket that can be read when something has changed; what, sysfs tells.  -1
+ * with text. */
+static int links_open(struct errbuf *err)
+{
+    struct sockaddr_nl all = {.nl_family = AF_NETLINK,
+                              .nl_groups = RTMGRP_LINK};
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    NETLINK_ROUTE);
+
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&all, sizeof(all)) == 0)
+        return fd;
+    errprintf(err, "no notices of links from the kernel: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Take what has come, as much as is taken at a time.  That some were lost
+ * (ENOBUFS) says no more than that there were some. */
+static void links_drain(int fd)
+{
+    char some[8192];
+
+    for (int i = 0; i < AT_A_TIME; i++)
+        if (recv(fd, some, sizeof(some), 0) < 0 && errno != ENOBUFS)
+            return;
 }
 
 /* ---- out of turn --------------------------------------------------------- */
