@@ -176,6 +176,10 @@ bool model_again(struct model *model, const struct report *report,
 
 /* Let time pass: stale evidence, hysteresis.  Every second or so. */
 void model_tick(struct model *model, int64_t now);
+/* Time passes in which reports are heard, though no tick comes: proof grows
+ * only while we listen, and a gap of more than two seconds is one in which we
+ * stood still.  Reports and ticks do this by themselves. */
+void model_listens(struct model *model, int64_t now);
 
 /* All items of a kind; begin with NULL.  Valid until the next input or tick. */
 const struct health_item *model_next(const struct model *model,

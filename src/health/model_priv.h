@@ -156,10 +156,8 @@ const struct model_reporter *model_reporter_find(const struct model *m,
 
 #define MODEL_LOOKS_MAX 64 /* at all hosts, in a tick */
 
-#define MODEL_STALL_MS 2000 /* ticks of switchmgrd are less far apart */
+#define MODEL_STALL_MS 2000 /* switchmgrd listens more often */
 
-/* Each time that we hear or look; proof does not grow while we do neither. */
-void model_listens(struct model *m, int64_t now);
 /* Judge an item anew. */
 void model_judge(struct model *m, struct model_item *it, int64_t now);
 

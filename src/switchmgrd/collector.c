@@ -126,12 +126,25 @@ int collector_reload(struct collector *n, struct errbuf *err)
     return collector_peers_configure(n, err);
 }
 
+/* With thousands of nodes this takes longer than the next tick is away: it
+ * rests, so that reports are heard besides, and time goes on meanwhile. */
+static void look_at_the_time(struct collector *n)
+{
+    int64_t began = steady_now();
+
+    model_listens(n->model, began);
+    if (!pace_may(&n->ticked, began))
+        return;
+    model_tick(n->model, began);
+    collector_peers_judge(n);
+    pace_done(&n->ticked, began, steady_now());
+}
+
 static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
 {
     struct collector *n = w->data;
 
-    model_tick(n->model, steady_now());
-    collector_peers_judge(n);
+    look_at_the_time(n);
     collector_history_tick(n, steady_now());
     if (steady_now() - n->started >= PATIENCE_MS)
         collector_reports_start(n);
@@ -161,6 +174,7 @@ static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
     collector_peers_judge(n);
     collector_peers_table(n);
     pace_done(&n->judged, began, steady_now());
+    n->ticked = n->judged;
 }
 
 static void on_table(struct ev_loop *loop, ev_timer *w, int events)

@@ -69,6 +69,7 @@ struct collector {
     int64_t saved;               /* when the state file was written */
     bool unsaved;                /* a state has changed since */
     struct pace judged, written; /* all nodes, and the table; that file */
+    struct pace ticked;          /* all nodes, by the time alone */
     struct {
         uint64_t credentials, accepted, refused_munge, refused_uid,
             refused_host, refused_model, refused_key, malformed, connections,

@@ -9,6 +9,7 @@
 #ifndef SF_SWITCHMGRD_PACE_H
 #define SF_SWITCHMGRD_PACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PACE_REST 4 /* times as long as it took: a fifth of the time at most   \
@@ -23,6 +24,12 @@ static inline int64_t pace_wait(const struct pace *p, int64_t now,
                                 int64_t least)
 {
     return p->until - now > least ? p->until - now : least;
+}
+
+/* Is it time again for what is due every so often, also without a change? */
+static inline bool pace_may(const struct pace *p, int64_t now)
+{
+    return p->until <= now;
 }
 
 /* It was done, from then until now. */

@@ -45,6 +45,27 @@ static void long_work_leaves_four_fifths_of_the_time(void **state)
     }
 }
 
+/* A look at the time is due twice a second, and with 65 536 nodes takes about
+ * as long: reports have their turns between. */
+static void looks_at_the_time_leave_four_fifths_of_it(void **state)
+{
+    for (int64_t takes = 1; takes <= 1000; takes *= 10) {
+        struct pace p = {0};
+        int64_t looks = 0;
+
+        for (int64_t now = 0; now < 1000000;) {
+            if (pace_may(&p, now)) {
+                pace_done(&p, now, now + takes);
+                looks++;
+                now += takes;
+            }
+            now = (now / 500 + 1) * 500;
+        }
+        assert_in_range(looks, 1, 1000000 / ((1 + PACE_REST) * takes) + 1);
+        assert_true(takes > 100 || looks == 2000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -52,6 +73,7 @@ int main(void)
             a_change_after_a_quiet_time_waits_no_longer_than_asked),
         cmocka_unit_test(short_work_does_not_rest_longer_than_asked),
         cmocka_unit_test(long_work_leaves_four_fifths_of_the_time),
+        cmocka_unit_test(looks_at_the_time_leave_four_fifths_of_it),
     };
 
     return cmocka_run_group_tests_name("pace", tests, NULL, NULL);
