@@ -133,11 +133,11 @@ static void look_at_the_time(struct collector *n)
     int64_t began = steady_now();
 
     model_listens(n->model, began);
-    if (!pace_may(&n->ticked, began))
+    if (!throttle_may(&n->ticked, began))
         return;
     model_tick(n->model, began);
     collector_peers_judge(n);
-    pace_done(&n->ticked, began, steady_now());
+    throttle_done(&n->ticked, began, steady_now());
 }
 
 static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
@@ -150,18 +150,18 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
         collector_reports_start(n);
     /* Who is killed must not come back with yesterday's faults. */
     if (n->unsaved && steady_now() - n->saved >= SAVE_MS &&
-        pace_wait(&n->written, steady_now(), 0) == 0)
+        throttle_wait(&n->written, steady_now(), 0) == 0)
         collector_state_save(n);
 }
 
 /* What follows from a change (hosts, from the links of their crossbar) does not
  * wait for the next tick.  The table is written at once, so that no step is
  * built meanwhile.  All nodes are looked at: if many changes follow each other
- * they wait for the pace. */
+ * they wait for the throttle. */
 static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
 {
     struct collector *n = w->data;
-    int64_t began = steady_now(), rest = pace_wait(&n->judged, began, 0);
+    int64_t began = steady_now(), rest = throttle_wait(&n->judged, began, 0);
 
     ev_timer_stop(loop, w);
     w->repeat = rest > 0 ? (double)rest / 1e3 : SOON;
@@ -173,7 +173,7 @@ static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
     model_tick(n->model, began);
     collector_peers_judge(n);
     collector_peers_table(n);
-    pace_done(&n->judged, began, steady_now());
+    throttle_done(&n->judged, began, steady_now());
     n->ticked = n->judged;
 }
 

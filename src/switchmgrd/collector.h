@@ -21,7 +21,7 @@
 #include "switchmgrd/collector_history.h"
 #include "switchmgrd/steady_clock.h"
 #include "switchmgrd/offenders.h"
-#include "switchmgrd/pace.h"
+#include "switchmgrd/throttle.h"
 #include "switchmgrd/record.h"
 
 /* A node that Slurm has, or that somebody reports about. */
@@ -68,8 +68,8 @@ struct collector {
     int64_t started;
     int64_t saved;               /* when the state file was written */
     bool unsaved;                /* a state has changed since */
-    struct pace judged, written; /* all nodes, and the table; that file */
-    struct pace ticked;          /* all nodes, by the time alone */
+    struct throttle judged, written; /* all nodes, and the table; that file */
+    struct throttle ticked;          /* all nodes, by the time alone */
     struct {
         uint64_t credentials, accepted, refused_munge, refused_uid,
             refused_host, refused_model, refused_key, malformed, connections,

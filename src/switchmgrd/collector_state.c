@@ -111,7 +111,7 @@ void collector_state_save(struct collector *n)
         s->collector = n;
         path_of(n, s->path, sizeof(s->path));
         s->text = text_of(n, &s->len);
-        pace_done(&n->written, n->saved, steady_now());
+        throttle_done(&n->written, n->saved, steady_now());
     }
     n->saving = s && s->text;
     if (n->saving && clerk_give(n->writer, &s->job) == 0)

@@ -6,36 +6,37 @@
  * multiple of what it took, so that reports are heard besides; a change after a
  * quiet time never waits.  Times are those of steady_now(), milliseconds.
  */
-#ifndef SF_SWITCHMGRD_PACE_H
-#define SF_SWITCHMGRD_PACE_H
+#ifndef SF_SWITCHMGRD_THROTTLE_H
+#define SF_SWITCHMGRD_THROTTLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PACE_REST 4 /* times as long as it took: a fifth of the time at most   \
-                     */
+#define THROTTLE_REST                                                          \
+    4 /* times as long as it took: a fifth of the time at most                 \
+       */
 
-struct pace {
+struct throttle {
     int64_t until; /* it rests */
 };
 
 /* How long it has to wait from now on, `least` or more. */
-static inline int64_t pace_wait(const struct pace *p, int64_t now,
-                                int64_t least)
+static inline int64_t throttle_wait(const struct throttle *p, int64_t now,
+                                    int64_t least)
 {
     return p->until - now > least ? p->until - now : least;
 }
 
 /* Is it time again for what is due every so often, also without a change? */
-static inline bool pace_may(const struct pace *p, int64_t now)
+static inline bool throttle_may(const struct throttle *p, int64_t now)
 {
     return p->until <= now;
 }
 
 /* It was done, from then until now. */
-static inline void pace_done(struct pace *p, int64_t began, int64_t now)
+static inline void throttle_done(struct throttle *p, int64_t began, int64_t now)
 {
-    p->until = now + PACE_REST * (now - began);
+    p->until = now + THROTTLE_REST * (now - began);
 }
 
 #endif
