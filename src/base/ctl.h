@@ -104,8 +104,8 @@ struct ctl_answer {
     struct errbuf why;
 };
 /* Ask n <= SF_CTL_ASK_MAX daemons the same at the same time: at most timeout_ms
- * for all of them together.  Who has not answered by then has ETIMEDOUT, and the
- * others have their answers. */
+ * for all of them together.  Who has not answered by then has ETIMEDOUT, and
+ * the others have their answers. */
 void ctl_ask_all(struct ctl_answer *asked, size_t n, const char *verb,
                  int timeout_ms);
 

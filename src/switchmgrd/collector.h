@@ -66,8 +66,8 @@ struct collector {
     struct collector_event *events; /* ring of SF_SWITCHMGR_EVENTS_MAX */
     uint64_t nevents;
     int64_t started;
-    int64_t saved;               /* when the state file was written */
-    bool unsaved;                /* a state has changed since */
+    int64_t saved;                   /* when the state file was written */
+    bool unsaved;                    /* a state has changed since */
     struct throttle judged, written; /* all nodes, and the table; that file */
     struct throttle ticked;          /* all nodes, by the time alone */
     struct {
@@ -98,7 +98,7 @@ struct collector {
     bool saving;          /* it has the state */
     struct linksrc *links;
     struct collector_history *history; /* NULL: none is kept */
-    uint32_t mappers_late; /* a bit for each rail: no map in time */
+    uint32_t mappers_late;             /* a bit for each rail: no map in time */
     uint64_t link_seq;
     uid_t service_uid, mapper_uid;
     int exit_code;

@@ -677,7 +677,7 @@ case_each_rails_map_is_shown() {
     assert_output '^slurm_fabric_map_version[{]rail="0"[}] 7$' 1
     assert_output '^slurm_fabric_map_version[{]rail="1"[}] 9$' 1
     for family in configured report_age_seconds verify_seconds; do
-        assert_output "^slurm_fabric_map_$family[{]rail=\"[01]\"[}] " 2
+        assert_output "^slurm_fabric_map_${family}[{]rail=\"[01]\"[}] " 2
     done
     assert_empty "$(python3 "$SF_TOP_SRCDIR/tests/cluster/metrics_check.py" \
         <<<"$out" 2>&1)" "what is wrong with the metrics"
