@@ -78,6 +78,11 @@ function read_fabric(f, lost) {
   for (const h of hosts) nodes.set(h.name, h);
   const at = new Map();
   for (const l of links) { at.set(l.a.i + ":" + l.pa, l); at.set(l.b.i + ":" + l.pb, l); }
+  for (const l of lost_cables(ends, at)) {
+    links.push(l);
+    l.a.links.push(l); l.b.links.push(l);
+    at.set(l.a.i + ":" + l.pa, l); at.set(l.b.i + ":" + l.pb, l);
+  }
   const levels = [];
   for (const x of xbars) (levels[x.level] = levels[x.level] || []).push(x);
   for (let i = 0; i < levels.length; i++) (levels[i] = levels[i] || []).sort((a, b) => a.i - b.i);
@@ -94,16 +99,31 @@ function lost_nodes(f) {
   return [...new Set(health.hosts.filter(i => is_shown(i) && rank(i.state) > 1 && !mapped.has(i.name)).map(i => i.name))].sort();
 }
 
+// "SWITCH:PORT": [switch or null, port].
+function end_of(text, ends) {
+  const c = (text || "").lastIndexOf(":");
+  return [c > 0 && ends.get(text.slice(0, c)) || null, Number((text || "").slice(c + 1))];
+}
+// Cables between its switches with faults that the map lacks: nothing is plugged
+// in there now.
+function lost_cables(ends, at) {
+  const free = (x, port) => x && (!at.has(x.i + ":" + port) || at.get(x.i + ":" + port).lost);
+  return health.links.filter(i => is_shown(i) && rank(i.state) > 1).flatMap(i => {
+    const [a, pa] = end_of(i.name, ends), [b, pb] = end_of(i.peer, ends);
+    return free(a, pa) && free(b, pb) ? [{ kind: "cable", a, pa, b, pb, lost: true, state: "unknown" }] : [];
+  });
+}
+const names_of = cables => cables.map(ends_of).sort().join();
+
 // A port of a node with several is told by the switch's port that it hangs on.
 function host_of(i) {
   if (typeof i === "string") return net.nodes.get(i);
-  const c = (i.peer || "").lastIndexOf(":"), x = c > 0 ? net.ends.get(i.peer.slice(0, c)) : null;
-  return x && x.hosts.find(h => h.port === Number(i.peer.slice(c + 1))) || net.nodes.get(i.name);
+  const [x, port] = end_of(i.peer, net.ends);
+  return x && x.hosts.find(h => h.port === port) || net.nodes.get(i.name);
 }
 function cable_of(text) {
-  const c = (text || "").lastIndexOf(":");
-  const x = c > 0 ? net.ends.get(text.slice(0, c)) : null;
-  return x ? net.at.get(x.i + ":" + text.slice(c + 1)) : null;
+  const [x, port] = end_of(text, net.ends);
+  return x ? net.at.get(x.i + ":" + port) : null;
 }
 
 function take_health() {
@@ -231,6 +251,18 @@ function layers() {
       cables.append(c);
     }
     boxes.append(box(o, p.x - w / 2, p.y, w, h, fit(o.name, w + 4), true));
+  }
+  // Where lost nodes were plugged in, as far as somebody has said it.
+  const ended = new Map();
+  for (const o of net.hosts) {
+    const x = o.lost && o.fault ? end_of(o.fault.peer, net.ends)[0] : null, leaf = place.get(x);
+    if (!leaf) continue;
+    const n = ended.get(x) || 0, c = svg("path", { d: "M" + (leaf.x - W / 2 + 6 + n * 6) + " " + (leaf.y + H) + " v12" });
+    ended.set(x, n + 1);
+    c.addEventListener("click", () => pick(o));
+    paint(c, () => o.state, () => "cable of " + label(o), "c");
+    o.shown.push(c);
+    cables.append(c);
   }
   s.append(cables, boxes);
   return s;
@@ -592,7 +624,7 @@ function faults() {
 
 function words() {
   const n = s => net.hosts.filter(h => h.state === s).length;
-  const parts = [count(net.hosts.length, "node", "nodes"), count(net.xbars.length, "switch", "switches"), count(net.links.length + net.hosts.filter(h => h.xbar).length, "cable", "cables")];
+  const parts = [count(net.hosts.length, "node", "nodes"), count(net.xbars.length, "switch", "switches"), count(net.links.filter(l => !l.lost).length + net.hosts.filter(h => h.xbar).length, "cable", "cables")];
   for (const s of ["down", "flapping", "degraded", "unknown"]) if (n(s)) parts.push(n(s) + " " + WORDS[s]);
   const say = (rails.length > 1 ? "Rail " + rail + ": " : "") + parts.join(", ") + ". As of " + clock(health.now) + ".";
   if ($("sum").textContent !== say) $("sum").textContent = say;
@@ -647,7 +679,8 @@ async function turn() {
     const map = other ? await ask("fabric/" + at) : fabric;
     if (me !== turns) return; // another rail was chosen meanwhile
     [health, rails, rail, fabric, version] = [now, had, at, map, is];
-    const lost = lost_nodes(fabric), fresh = other || lost.join() !== net.hosts.filter(h => h.lost).map(h => h.name).join();
+    const lost = lost_nodes(fabric), fresh = other || lost.join() !== net.hosts.filter(h => h.lost).map(h => h.name).join() ||
+      names_of(lost_cables(net.ends, net.at)) !== names_of(net.links.filter(l => l.lost));
     if (fresh) { net = read_fabric(fabric, lost); drawn++; }
     take_health();
     if (fresh) {

@@ -50,10 +50,19 @@ static void add_host(struct report *r, const char *name, const char *state)
         snprintf(rec->why, sizeof(rec->why), "scripted");
 }
 
-/* Whole crossbars may be named, too: xbar.NAME=STATE. */
+static void make_link(struct report_record *rec, const char *name, char *dash)
+{
+    *dash = '\0';
+    rec->kind = REPORT_LINK;
+    snprintf(rec->name, sizeof(rec->name), "%s", name);
+    snprintf(rec->peer, sizeof(rec->peer), "%s", dash + 1);
+}
+
+/* Whole crossbars may be named, too, and cables between two: xbar.NAME=STATE,
+ * link.END-END=STATE. */
 static void add_item(struct report *r, char *word)
 {
-    char *eq = strchr(word, '=');
+    char *eq = strchr(word, '='), *dash;
 
     if (!eq || r->nrecords == SF_REPORT_RECORDS_MAX)
         return;
@@ -65,6 +74,8 @@ static void add_item(struct report *r, char *word)
     add_host(r, word, eq + 1);
     if (strncmp(word, "xbar.", 5) == 0)
         records[r->nrecords - 1].kind = REPORT_XBAR;
+    if (strncmp(word, "link.", 5) == 0 && (dash = strchr(word, '-')))
+        make_link(&records[r->nrecords - 1], word + 5, dash);
 }
 
 /* The hosts of a map that comes in parts. */

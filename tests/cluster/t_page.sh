@@ -757,6 +757,33 @@ case_a_fault_stands_out_among_many() {
     say n3 hsnd up link up
 }
 
+# The map lacks it then; the picture does not.
+case_a_pulled_cable_between_switches_is_red_where_it_was() {
+    local red='[...document.querySelectorAll("#map path.c.down")].map(e => e.getAttribute("aria-label")).join()'
+    local was='cable leaf1:5 to spine1:1, down' story
+    need_browser
+    switchmgr_stop # it knows thousands of nodes
+    rm -f "$CLUSTER/switchmgr.state/switchmgrd/"*.json
+    switchmgr_start
+    page_of 16 < <(clos 4 4 2)
+    reporters_speak
+    say n3 "hsnd up"$'\n'"mapper 20 n0=up n1=up n2=up n3=up link.leaf1:5-spine1:1=up"
+    wait_for 60 page_has '"leaf1:5"'
+    (wait_for 120 test -e "$SHOTS/lost-cable.png" &&
+        page_of 16 < <(clos 4 4 2 | grep -v 'leaf1:5 spine1:1') &&
+        say n3 "hsnd up"$'\n'"mapper 21 n0=up n1=up n2=up n3=up link.leaf1:5-spine1:1=down" &&
+        wait_for 120 test -e "$SHOTS/lost-cable-2.png" &&
+        page_of 16 < <(clos 4 4 2) &&
+        say n3 "hsnd up"$'\n'"mapper 22 n0=up n1=up n2=up n3=up link.leaf1:5-spine1:1=up") &
+    story=$!
+    rm -f "$SHOTS"/lost-cable*.png
+    looks 1440x900 lost-cable \
+        "document.querySelectorAll('#map path.c').length && !($red)" \
+        "($red) == '$was' && document.getElementById('sum').textContent.includes('23 cables')" \
+        "!($red) && document.getElementById('sum').textContent.includes('24 cables')"
+    wait "$story"
+}
+
 reporters_speak() {
     local node
     for node in n0 n1 n2 n3; do
