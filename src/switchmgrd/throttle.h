@@ -12,9 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define THROTTLE_REST                                                          \
-    4 /* times as long as it took: a fifth of the time at most                 \
-       */
+/* Times as long as it took: a fifth of the time at most. */
+#define THROTTLE_REST 4
 
 struct throttle {
     int64_t until; /* it rests */
