@@ -23,4 +23,11 @@ static inline uint64_t counter(struct hsnd_process *d, const char *name)
     return n;
 }
 
+/* Waits until hsnd has counted so many. */
+static inline void counted(struct hsnd_process *d, const char *name, uint64_t n)
+{
+    while (counter(d, name) < n)
+        ;
+}
+
 #endif

@@ -210,6 +210,7 @@ static void who_does_not_look_runs_out_of_pages(void **state)
 
     for (unsigned i = 0; i < N; i++)
         assert_int_equal(send_page(a, B, filled(a, i), 8192), 0);
+    counted(d, "delivered", N); /* all of them before b looks */
     for (unsigned i = 0; i < N; i++) {
         receive(b, &m);
         assert_filled(m.data, 8192, i);
