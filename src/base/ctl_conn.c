@@ -289,6 +289,7 @@ struct ctl_conn *ctl_conn_new(struct ctl_server *server, int fd,
     ev_io_init(&c->in, on_readable, fd, EV_READ);
     ev_io_init(&c->out, on_writable, fd, EV_WRITE);
     ev_init(&c->timer, on_timer);
+    ev_set_priority(&c->timer, EV_MINPRI); /* after what a long turn kept */
     c->in.data = c->out.data = c->timer.data = c;
     c->timer.repeat = SF_CTL_IDLE_SECONDS;
     ev_timer_again(server->loop, &c->timer);

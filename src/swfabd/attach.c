@@ -254,6 +254,7 @@ static void welcome_comer(struct swfabd *d, int fd, uid_t uid)
     c->io.data = c;
     ev_io_start(d->loop, &c->io);
     ev_timer_init(&c->patience, on_patience, SF_SWFABD_COMER_SECONDS, 0);
+    ev_set_priority(&c->patience, EV_MINPRI); /* after what a long turn kept */
     c->patience.data = c;
     ev_timer_start(d->loop, &c->patience);
 }

@@ -634,6 +634,7 @@ static struct conn *make_conn(struct collector *n, int fd, uint64_t source)
     bytebuf_init(&c->rx, SF_REPORT_CREDENTIAL_MAX + 4 + 16384);
     ev_io_init(&c->io, on_readable, fd, EV_READ);
     ev_init(&c->timer, on_stall);
+    ev_set_priority(&c->timer, EV_MINPRI); /* after what a long turn kept */
     c->timer.repeat = SF_SWITCHMGR_STALL_SECONDS;
     c->io.data = c->timer.data = c;
     n->nconns++;

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/ctl.h"
+#include "base/ctl_priv.h"
 #include "base/jsonx.h"
 #include "base/limits.h"
 
@@ -430,6 +430,60 @@ static void silent_connections_do_not_shut_others_out(void **state)
         close(fds[i]);
 }
 
+/* A turn of the loop that took longer than a connection may be idle: its time is
+ * over, and its client has acted meanwhile. */
+static void a_long_turn(struct ctl_server *s)
+{
+    struct ctl_conn *c = LIST_FIRST(&s->conns);
+
+    assert_non_null(c);
+    ev_timer_stop(s->loop, &c->timer);
+    ev_timer_set(&c->timer, -1., c->timer.repeat);
+    ev_timer_start(s->loop, &c->timer);
+    ev_run(s->loop, EVRUN_ONCE);
+}
+
+static void a_long_turn_is_not_held_against_who_asked(void **state)
+{
+    const struct fixture *f = *state; /* the server here, not the child's */
+    char buf[256];
+    int fd;
+
+    kill(f->child, SIGSTOP);
+    assert_int_equal(waitpid(f->child, NULL, WUNTRACED), f->child);
+    fd = dial(f);
+    ev_run(f->loop, EVRUN_ONCE);
+    assert_int_equal(send(fd, "{\"verb\":\"status\"}\n", 18, 0), 18);
+    a_long_turn(f->server);
+    assert_true(get_line(fd, buf, sizeof(buf)) > 0);
+    assert_non_null(strstr(buf, "well"));
+    close(fd);
+}
+
+static void a_long_turn_is_not_held_against_who_reads(void **state)
+{
+    const struct fixture *f = *state;
+    static char some[1 << 20];
+    size_t have = 0;
+    ssize_t n;
+    int fd;
+
+    kill(f->child, SIGSTOP);
+    assert_int_equal(waitpid(f->child, NULL, WUNTRACED), f->child);
+    fd = dial(f);
+    ev_run(f->loop, EVRUN_ONCE);
+    assert_int_equal(send(fd, "{\"verb\":\"much\"}\n", 16, 0), 16);
+    ev_run(f->loop, EVRUN_ONCE);
+    while (have < 8000000) {
+        n = recv(fd, some, sizeof(some), 0);
+        assert_true(n > 0);
+        have += (size_t)n;
+        if (have < 8000000)
+            a_long_turn(f->server);
+    }
+    close(fd);
+}
+
 static void no_daemon_is_told_at_once(void **state)
 {
     struct json_object *reply;
@@ -523,6 +577,8 @@ int main(void)
         T(who_does_not_read_slows_nobody),
         T(long_answers_arrive_whole),
         T(silent_connections_do_not_shut_others_out),
+        T(a_long_turn_is_not_held_against_who_asked),
+        T(a_long_turn_is_not_held_against_who_reads),
         cmocka_unit_test(no_daemon_is_told_at_once),
         T(a_silent_daemon_times_out),
         T(a_socket_left_behind_is_replaced),
