@@ -171,4 +171,9 @@ report $? "a stage of whose tests none passed is a failure" "$tmp/said"
 ci clangg
 [ $? = 2 ] && grep -q 'tools/ci .--seconds' "$tmp/said"
 report $? "a stage that there is not is wrong usage" "$tmp/said"
+mkdir -p "$tmp/src/.ci"
+cp "$top/.ci/run" "$tmp/src/.ci"
+PATH=$tmp/bin:$PATH "$tmp/src/.ci/run" --help >"$tmp/said" 2>&1 &&
+    grep -q 'tools/ci .--seconds' "$tmp/said" && ! grep -q 'ci: stage' "$tmp/said"
+report $? "who asks for help gets it, not all the stages" "$tmp/said"
 finish
