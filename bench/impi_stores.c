@@ -4,10 +4,11 @@
  * a client on so many nodes: PMI-1's key-value space, for MPICH, and libpmix's
  * job and modex.  Two real processes of MPICH say what a rank has to say, and
  * processes of the real libpmix say as much; pmi1 takes it of all ranks,
- * libpmix the job of all and the modex of two, times the ranks.  Lines of
- * "NAME VALUE".
+ * libpmix the job of all and the modex of two, times the ranks.  Two real
+ * processes of Open MPI, in a job of four and in the large one, say what
+ * MPI_Init takes of each in all.  Lines of "NAME VALUE".
  *
- *     impi_stores NODES MPICH-PROGRAM
+ *     impi_stores NODES MPICH-PROGRAM OPENMPI-PROGRAM
  */
 #include <malloc.h>
 #include <pmix.h>
@@ -307,6 +308,7 @@ static int client(uint32_t len)
 struct told {
     size_t job;     /* bytes that the namespace takes here */
     size_t touched; /* bytes of its own of rank 0, in its modex */
+    size_t ended;   /* and in the barrier at the end of MPI_Init */
     size_t modex;   /* bytes that the modex takes here */
     size_t len;     /* of what the processes say in the modex */
     uint8_t blob[1 << 18];
@@ -315,6 +317,7 @@ struct told {
 struct host {
     struct told *told;
     const struct told *others; /* what comes of the other node, or NULL */
+    const char *program;       /* of Open MPI, or NULL: this one */
     pid_t pids[LOCAL];
     size_t before; /* bytes of the heap at the modex */
     int wake[2];
@@ -367,6 +370,7 @@ static void on_fence(void *arg, struct pmix_host_fence *f, const char *nspace,
 
     if (t->len > 0) {
         t->modex = heap() - h->before;
+        t->ended = touched(h->pids[0]);
         h->over = true;
         return;
     }
@@ -433,6 +437,7 @@ static void serve(struct host *h, uint32_t len, uint32_t size, uint32_t nodes,
     must(mkdtemp(dir) != NULL && pipe(h->wake) == 0, "a directory");
     snprintf(length, sizeof(length), "%u", len);
     snprintf(name, sizeof(name), NODE_NAME, host);
+    setenv("OMPI_MCA_btl_vader_backing_directory", dir, 1);
     must(pmix_host_api.start(dir, name, &host_ops, h, &err) == 0, err.text);
     add_nspace(h, dir, size, nodes, host);
     for (uint32_t i = 0; i < LOCAL; i++) {
@@ -440,7 +445,8 @@ static void serve(struct host *h, uint32_t len, uint32_t size, uint32_t nodes,
                                                getgid(), &err);
 
         must(env != NULL, err.text);
-        h->pids[i] = start("/proc/self/exe", length, env);
+        h->pids[i] =
+            start(h->program ? h->program : "/proc/self/exe", length, env);
         pmix_host_api.free_env(env);
     }
     p.fd = h->wake[0];
@@ -455,10 +461,10 @@ static void serve(struct host *h, uint32_t len, uint32_t size, uint32_t nodes,
 }
 
 /* libpmix's state is a process's: each server is one of its own. */
-static void ask(struct told *t, const struct told *others, uint32_t len,
-                uint32_t size, uint32_t nodes, uint32_t host)
+static void ask(struct told *t, const struct told *others, const char *program,
+                uint32_t len, uint32_t size, uint32_t nodes, uint32_t host)
 {
-    struct host h = {.told = t, .others = others};
+    struct host h = {.told = t, .others = others, .program = program};
     size_t got = 0;
     int pair[2], status;
     pid_t pid;
@@ -494,10 +500,10 @@ static void pmix_stores(uint32_t len, uint32_t nodes)
     static struct told other, alone, both, large;
     double of_rank, modex;
 
-    ask(&other, NULL, len, 2 * LOCAL, 2, 1);
-    ask(&alone, NULL, len, 2 * LOCAL, 2, 0);
-    ask(&both, &other, len, 2 * LOCAL, 2, 0);
-    ask(&large, NULL, len, RANKS, nodes, 0);
+    ask(&other, NULL, NULL, len, 2 * LOCAL, 2, 1);
+    ask(&alone, NULL, NULL, len, 2 * LOCAL, 2, 0);
+    ask(&both, &other, NULL, len, 2 * LOCAL, 2, 0);
+    ask(&large, NULL, NULL, len, RANKS, nodes, 0);
     of_rank = (double)other.len / LOCAL;
     modex = ((double)both.modex - (double)alone.modex) / LOCAL;
     printf("modex_sent_bytes %.1f\n", of_rank);
@@ -506,6 +512,19 @@ static void pmix_stores(uint32_t len, uint32_t nodes)
     printf("job_mb %.2f\n", (double)large.job / 1e6);
     printf("rank_job_mb %.2f\n",
            ((double)large.touched - (double)alone.touched) / 1e6);
+}
+
+/* MPI_Init is as in a step of so many ranks, of which nobody else has come. */
+static void openmpi(const char *program, uint32_t nodes)
+{
+    static struct told small, large;
+
+    setenv("OMPI_MCA_ess", "pmi", 1); /* as impirun says it */
+    setenv("OMPI_MCA_schizo", "^orte", 1);
+    ask(&small, NULL, program, 0, 2 * LOCAL, 2, 0);
+    ask(&large, NULL, program, 0, RANKS, nodes, 0);
+    printf("openmpi_small_mb %.2f\n", (double)small.ended / 1e6);
+    printf("openmpi_mb %.2f\n", (double)large.ended / 1e6);
 }
 
 static uint32_t bytes_of(const struct puts *p)
@@ -524,14 +543,15 @@ int main(int argc, char **argv)
 
     if (argc == 2 && number_parse(&len, argv[1], 0, 1 << 20) == 0)
         return client(len);
-    if (argc != 3 || number_parse(&nodes, argv[1], 1, RANKS) < 0 ||
+    if (argc != 4 || number_parse(&nodes, argv[1], 1, RANKS) < 0 ||
         RANKS % nodes != 0 || RANKS / nodes < LOCAL) {
-        fprintf(stderr, "usage: impi_stores NODES MPICH-PROGRAM, nodes a "
-                        "power of two\n");
+        fprintf(stderr, "usage: impi_stores NODES MPICH-PROGRAM "
+                        "OPENMPI-PROGRAM, nodes a power of two\n");
         return 2;
     }
     listen_to_mpich(&mpich, argv[2]);
     key_value_space(&mpich, nodes);
     pmix_stores(bytes_of(&mpich.puts[1]), nodes);
+    openmpi(argv[3], nodes);
     return 0;
 }

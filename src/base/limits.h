@@ -159,6 +159,9 @@
 /* Files: runs of one process's part in a collective access. */
 #define SF_IMPI_IO_RUNS_MAX (16u * 1024 * 1024)
 
+/* Processes of a PMIx namespace up to which each is told the host of each. */
+#define SF_PMIX_TOLD_MAX 1024
+
 /* PMI-1 server: what get_maxes answers, one line (a put of the longest value
  * fits), the key-value space of one client, processes of a client on a node. */
 #define SF_PMI1_KVSNAME_MAX 256

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "base/limits.h"
+
 /* Inside impid_pmix.so: the way from libpmix's thread to the owner's, and
  * the server module whose callbacks take it.
  */
@@ -324,7 +326,7 @@ static void pmix_event_stop(void)
 
 /* ---- pmix host --------------------------------------------------------- */
 
-#define PROC_INFOS 10
+#define PROC_INFOS 8
 
 static int failed(struct errbuf *err, const char *what, pmix_status_t rc)
 {
@@ -458,25 +460,58 @@ static char *rank_list(const struct pmix_host_nspace *ns, uint32_t first,
     return text;
 }
 
+/* libpmix takes more than a kilobyte for whatever it is told of a process, here
+ * and in each process of the namespace. */
+static bool are_all_told(const struct pmix_host_nspace *ns)
+{
+    return ns->size <= SF_PMIX_TOLD_MAX;
+}
+
+static bool is_local(const struct pmix_host_nspace *ns, uint32_t rank)
+{
+    return ns->rank_host[rank] == ns->host;
+}
+
+/* libpmix 4.2 gives a process nothing at all (NOT-FOUND) when it knows nothing
+ * of the last one. */
+static bool is_told(const struct pmix_host_nspace *ns, uint32_t rank)
+{
+    return are_all_told(ns) || is_local(ns, rank) || rank == ns->size - 1;
+}
+
+static size_t count_told(const struct pmix_host_nspace *ns)
+{
+    size_t n = 0;
+
+    for (uint32_t r = 0; r < ns->size; r++)
+        n += is_told(ns, r);
+    return n;
+}
+
 /* What is said of one process, as a data array. */
 static void process_info(pmix_info_t *infos, size_t *n,
-                         const struct pmix_host_nspace *ns, uint32_t rank,
-                         uint16_t local)
+                         const struct pmix_host_nspace *ns, uint32_t rank)
 {
     uint32_t host = ns->rank_host[rank];
 
     add_rank(infos, n, PMIX_RANK, rank);
     add_u32(infos, n, PMIX_APPNUM, ns->appnum);
-    add_rank(infos, n, PMIX_APP_RANK, rank);
-    add_rank(infos, n, PMIX_GLOBAL_RANK, rank);
-    add_u16(infos, n, PMIX_LOCAL_RANK, local);
-    add_u16(infos, n, PMIX_NODE_RANK, local);
     add_u32(infos, n, PMIX_NODEID, host);
     add_string(infos, n, PMIX_HOSTNAME, ns->host_names[host]);
 }
 
+/* What is said of a process of this node beside that. */
+static void local_info(pmix_info_t *infos, size_t *n, uint32_t rank,
+                       uint16_t local)
+{
+    add_rank(infos, n, PMIX_APP_RANK, rank);
+    add_rank(infos, n, PMIX_GLOBAL_RANK, rank);
+    add_u16(infos, n, PMIX_LOCAL_RANK, local);
+    add_u16(infos, n, PMIX_NODE_RANK, local);
+}
+
 struct job_text {
-    char *nodes, *ppn;   /* regular expressions of libpmix */
+    char *nodes, *ppn;   /* regular expressions of libpmix, if all are told */
     char *hosts, *ranks; /* what they are made of */
     char *peers;         /* ranks on this node */
 };
@@ -490,16 +525,14 @@ static void job_text_free(struct job_text *t)
     free(t->peers);
 }
 
-static int job_text_make(struct job_text *t, const struct pmix_host_nspace *ns,
+/* Of these two libpmix makes the host's name of each process. */
+static int job_maps_make(struct job_text *t, const struct pmix_host_nspace *ns,
                          struct errbuf *err)
 {
     pmix_status_t rc;
 
-    memset(t, 0, sizeof(*t));
-    t->hosts = host_list(ns);
     t->ranks = rank_list(ns, 0, ns->nhosts);
-    t->peers = rank_list(ns, ns->host, 1);
-    if (!t->hosts || !t->ranks || !t->peers)
+    if (!t->ranks)
         return errprintf(err, "PMIx namespace: out of memory");
     rc = PMIx_generate_regex(t->hosts, &t->nodes);
     if (rc != PMIX_SUCCESS)
@@ -508,6 +541,17 @@ static int job_text_make(struct job_text *t, const struct pmix_host_nspace *ns,
     if (rc != PMIX_SUCCESS)
         return failed(err, "PMIx_generate_ppn", rc);
     return 0;
+}
+
+static int job_text_make(struct job_text *t, const struct pmix_host_nspace *ns,
+                         struct errbuf *err)
+{
+    memset(t, 0, sizeof(*t));
+    t->hosts = host_list(ns);
+    t->peers = rank_list(ns, ns->host, 1);
+    if (!t->hosts || !t->peers)
+        return errprintf(err, "PMIx namespace: out of memory");
+    return are_all_told(ns) ? job_maps_make(t, ns, err) : 0;
 }
 
 static uint32_t count_local(const struct pmix_host_nspace *ns, uint32_t *leader)
@@ -537,8 +581,12 @@ static void job_info(pmix_info_t *infos, size_t *n,
     add_u32(infos, n, PMIX_MAX_PROCS, ns->universe);
     add_u32(infos, n, PMIX_JOB_NUM_APPS, 1);
     add_bool(infos, n, PMIX_SPAWNED, false);
-    add_string(infos, n, PMIX_NODE_MAP, t->nodes);
-    add_string(infos, n, PMIX_PROC_MAP, t->ppn);
+    if (t->nodes) {
+        add_string(infos, n, PMIX_NODE_MAP, t->nodes);
+        add_string(infos, n, PMIX_PROC_MAP, t->ppn);
+    } else {
+        add_string(infos, n, PMIX_NODE_LIST, t->hosts);
+    }
     add_u32(infos, n, PMIX_NUM_NODES, ns->nhosts);
     add_u32(infos, n, PMIX_NODEID, ns->host);
     add_u32(infos, n, PMIX_NODE_SIZE, nlocal);
@@ -550,44 +598,49 @@ static void job_info(pmix_info_t *infos, size_t *n,
 }
 #define JOB_INFOS 16
 
-/* One array per process, in rank order; local ranks counted per host. */
+/* One array per process that is told, in rank order. */
 static void proc_arrays(pmix_info_t *infos, size_t *n, pmix_info_t *space,
-                        pmix_data_array_t *arrays, uint16_t *local,
+                        pmix_data_array_t *array,
                         const struct pmix_host_nspace *ns)
 {
+    uint16_t local = 0;
+
     for (uint32_t r = 0; r < ns->size; r++) {
-        pmix_info_t *info = next_info(infos, n, PMIX_PROC_DATA);
-        pmix_info_t *own = space + (size_t)r * PROC_INFOS;
+        pmix_info_t *info;
         size_t used = 0;
 
-        process_info(own, &used, ns, r, local[ns->rank_host[r]]++);
-        arrays[r] =
-            (pmix_data_array_t){.type = PMIX_INFO, .size = used, .array = own};
+        if (!is_told(ns, r))
+            continue;
+        process_info(space, &used, ns, r);
+        if (is_local(ns, r))
+            local_info(space, &used, r, local++);
+        *array = (pmix_data_array_t){
+            .type = PMIX_INFO, .size = used, .array = space};
+        info = next_info(infos, n, PMIX_PROC_DATA);
         info->value.type = PMIX_DATA_ARRAY;
-        info->value.data.darray = &arrays[r];
+        info->value.data.darray = array++;
+        space += PROC_INFOS;
     }
 }
 
 static pmix_status_t register_nspace(const struct pmix_host_nspace *ns,
                                      const struct job_text *t)
 {
-    pmix_info_t *infos = calloc(JOB_INFOS + ns->size, sizeof(*infos));
-    pmix_info_t *space = calloc((size_t)ns->size * PROC_INFOS, sizeof(*space));
-    pmix_data_array_t *arrays = calloc(ns->size, sizeof(*arrays));
-    uint16_t *local = calloc(ns->nhosts, sizeof(*local));
+    uint32_t leader, nlocal = count_local(ns, &leader);
+    size_t told = count_told(ns), n = 0;
+    pmix_info_t *infos = calloc(JOB_INFOS + told, sizeof(*infos));
+    pmix_info_t *space = calloc(told * PROC_INFOS, sizeof(*space));
+    pmix_data_array_t *arrays = calloc(told, sizeof(*arrays));
     pmix_status_t rc = PMIX_ERR_NOMEM;
     pmix_nspace_t name = "";
-    uint32_t leader;
-    size_t n = 0;
 
-    if (infos && space && arrays && local) {
+    if (infos && space && arrays) {
         snprintf(name, sizeof(name), "%s", ns->name);
         job_info(infos, &n, ns, t);
-        proc_arrays(infos, &n, space, arrays, local, ns);
-        rc = PMIx_server_register_nspace(name, (int)count_local(ns, &leader),
-                                         infos, n, NULL, NULL);
+        proc_arrays(infos, &n, space, arrays, ns);
+        rc = PMIx_server_register_nspace(name, (int)nlocal, infos, n, NULL,
+                                         NULL);
     }
-    free(local);
     free(arrays);
     free(space);
     free(infos);

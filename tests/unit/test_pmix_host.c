@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -19,6 +20,9 @@
 #define BLOB (1 << 20)
 #define FENCES 12
 #define SETTLED 4 /* after so many libpmix has what it keeps */
+#define MANY 65536
+#define MANY_HOSTS 1025
+#define MANY_MB 24 /* libpmix's own are some 5 */
 
 extern const struct pmix_host_api pmix_host_api;
 
@@ -45,19 +49,53 @@ static int fence(void)
     return PMIx_Fence(NULL, 0, &info, 1);
 }
 
-/* Of the process of the other node: the first and the last that is told. */
-static bool knows_the_other(const pmix_proc_t *me)
+/* What libpmix says of a process, or NULL. */
+static pmix_value_t *get(const pmix_proc_t *me, uint32_t rank, const char *key)
 {
-    pmix_proc_t other = {.rank = 1};
+    pmix_proc_t proc = {.rank = rank};
     pmix_value_t *v = NULL;
-    bool good;
 
-    memcpy(other.nspace, me->nspace, sizeof(other.nspace));
-    good = PMIx_Get(&other, PMIX_HOSTNAME, NULL, 0, &v) == PMIX_SUCCESS &&
-           v->type == PMIX_STRING && strcmp(v->data.string, "n1") == 0;
+    memcpy(proc.nspace, me->nspace, sizeof(proc.nspace));
+    return PMIx_Get(&proc, key, NULL, 0, &v) == PMIX_SUCCESS ? v : NULL;
+}
+
+static bool is_text(const pmix_proc_t *me, uint32_t rank, const char *key,
+                    const char *want)
+{
+    pmix_value_t *v = get(me, rank, key);
+    bool good =
+        v && v->type == PMIX_STRING && strcmp(v->data.string, want) == 0;
+
     if (v)
         PMIX_VALUE_RELEASE(v);
     return good;
+}
+
+static bool is_number(const pmix_proc_t *me, uint32_t rank, const char *key,
+                      uint32_t want)
+{
+    pmix_value_t *v = get(me, rank, key);
+    bool good = v && ((v->type == PMIX_UINT32 && v->data.uint32 == want) ||
+                      (v->type == PMIX_UINT16 && v->data.uint16 == want));
+
+    if (v)
+        PMIX_VALUE_RELEASE(v);
+    return good;
+}
+
+/* Bytes of this process's own memory. */
+static size_t touched(void)
+{
+    FILE *f = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    size_t kb = 0;
+
+    while (f && fgets(line, sizeof(line), f) &&
+           sscanf(line, "Anonymous: %zu kB", &kb) != 1)
+        continue;
+    if (f)
+        fclose(f);
+    return kb ? kb * 1024 : SIZE_MAX;
 }
 
 static int client(void)
@@ -67,7 +105,7 @@ static int client(void)
 
     if (!blob || PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
         return 2;
-    if (!knows_the_other(&me))
+    if (!is_text(&me, 1, PMIX_HOSTNAME, "n1"))
         return 6;
     if (publish(blob) != PMIX_SUCCESS)
         return 3;
@@ -86,6 +124,30 @@ static int short_client(void)
     if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
         return 1;
     return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 2;
+}
+
+/* Of a large job it knows its own node only, and so takes little memory. */
+static int one_of_many(void)
+{
+    pmix_proc_t me;
+
+    if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
+        return 1;
+    if (!is_number(&me, 0, PMIX_LOCAL_RANK, 0) ||
+        !is_number(&me, 0, PMIX_NODE_RANK, 0) ||
+        !is_number(&me, 0, PMIX_APPNUM, 3) ||
+        !is_text(&me, 0, PMIX_HOSTNAME, "n0"))
+        return 2;
+    if (!is_number(&me, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, MANY) ||
+        !is_number(&me, PMIX_RANK_WILDCARD, PMIX_NUM_NODES, MANY_HOSTS) ||
+        !is_number(&me, PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE, 1) ||
+        !is_text(&me, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, "0"))
+        return 3;
+    if (get(&me, 1, PMIX_HOSTNAME) || get(&me, 1, PMIX_LOCAL_RANK))
+        return 4;
+    if (touched() > MANY_MB << 20)
+        return 5;
+    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 6;
 }
 
 /* ---- the server ---- */
@@ -238,10 +300,45 @@ static void a_directory_that_the_server_does_not_see(void **state)
     assert_int_equal(one_client("short", "there", "/proc/self/fd/300/ns"), 0);
 }
 
+/* The first process alone on its node, 64 on each of the others. */
+static void a_large_job_costs_little(void **state)
+{
+    static char text[MANY_HOSTS][8];
+    static const char *names[MANY_HOSTS];
+    static uint32_t hosts[MANY];
+    struct pmix_host_nspace ns = {.name = "many",
+                                  .dir = dir,
+                                  .size = MANY,
+                                  .nhosts = MANY_HOSTS,
+                                  .host_names = names,
+                                  .rank_host = hosts,
+                                  .universe = MANY,
+                                  .appnum = 3};
+    struct errbuf err = {""};
+    size_t before, after;
+
+    for (uint32_t h = 0; h < MANY_HOSTS; h++) {
+        snprintf(text[h], sizeof(text[h]), "n%u", h);
+        names[h] = text[h];
+    }
+    for (uint32_t r = 1; r < MANY; r++)
+        hosts[r] = 1 + (r - 1) / 64;
+    before = heap();
+    if (pmix_host_api.add_nspace(&ns, &err) < 0)
+        fail_msg("%s", err.text);
+    after = heap();
+    print_message("# %zd bytes for %u ranks\n", (ssize_t)(after - before),
+                  MANY);
+    assert_true(after <= before + (1 << 20));
+    assert_int_equal(
+        serve_until_end(&server, spawn_client("many", "many", &err)), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_that_the_server_does_not_see),
+        cmocka_unit_test(a_large_job_costs_little),
         cmocka_unit_test(blobs_of_fences_are_not_kept),
     };
 
@@ -249,6 +346,8 @@ int main(int argc, char **argv)
         return client();
     if (argc > 1 && strcmp(argv[1], "short") == 0)
         return short_client();
+    if (argc > 1 && strcmp(argv[1], "many") == 0)
+        return one_of_many();
     return cmocka_run_group_tests_name("pmix_host", tests, start_server,
                                        stop_server);
 }
