@@ -40,6 +40,9 @@ int main(int argc, char **argv)
     printf("node_mb %.2f 4\n", (double)(kept.table + kept.agent) / 1e6);
     printf("rank_kb %.1f 64\n", (double)kept.rank / 1024);
     printf("rank_mb %.3f\n", (double)kept.rank / 1e6);
+    step_deal(&s.world, true);
+    kept = step_kept(&s);
+    printf("node_turns_mb %.2f 4\n", (double)(kept.table + kept.agent) / 1e6);
     step_fence(&s, 200);
     printf("fence %" PRIu64 " %" PRIu64 "\n", x->merged_in, x->messages_in);
     step_free(&s);

@@ -16,16 +16,16 @@ struct forming {
     bool by_node;
     struct identity id[SF_IMPI_CLIENTS_MAX];
     struct impi_clients *c;
-    uint8_t *client; /* of each world rank, */
-    uint32_t *host;  /* its host rank */
 };
 
-_Static_assert(SF_IMPI_CLIENTS_MAX <= UINT8_MAX, "forming.client");
+_Static_assert(SF_IMPI_CLIENTS_MAX <= UINT8_MAX, "impi_clients.client");
+_Static_assert(SF_AGENTS_MAX <= UINT16_MAX + 1, "impi_clients.node");
 
-static int find_or_add(struct forming *f, const struct impi_member *m)
+static int find_or_add(struct forming *f, uint32_t rank)
 {
-    struct identity id = {m->component, m->family, f->by_node ? m->node : 0,
-                          m->build};
+    const struct impi_member *m = &f->members[rank];
+    struct identity id = {m->component, m->family,
+                          f->by_node ? f->c->node[rank] : 0, m->build};
     uint32_t i;
 
     for (i = 0; i < f->c->nclients; i++)
@@ -51,7 +51,7 @@ static int assign_clients(struct forming *f, struct errbuf *err)
             errno = EINVAL;
             return errprintf(err, "rank %u has no MPI library", r);
         }
-        k = find_or_add(f, &f->members[r]);
+        k = find_or_add(f, r);
         if (k < 0) {
             errno = E2BIG;
             return errprintf(err,
@@ -60,7 +60,7 @@ static int assign_clients(struct forming *f, struct errbuf *err)
                              "library)",
                              SF_IMPI_CLIENTS_MAX);
         }
-        f->client[r] = (uint8_t)k;
+        c->client[r] = (uint8_t)k;
     }
     return 0;
 }
@@ -77,17 +77,17 @@ static int fill_clients(struct forming *f)
         c->clients[k].family = f->id[k].family;
     }
     for (uint32_t r = 0; r < c->nprocs; r++)
-        c->clients[f->client[r]].nprocs++;
+        c->clients[c->client[r]].nprocs++;
     return 0;
 }
 
-static uint32_t count_nodes(const struct forming *f)
+static uint32_t count_nodes(const struct impi_clients *c)
 {
     uint32_t max = 0;
 
-    for (uint32_t r = 0; r < f->c->nprocs; r++)
-        if (f->members[r].node > max)
-            max = f->members[r].node;
+    for (uint32_t r = 0; r < c->nprocs; r++)
+        if (c->node[r] > max)
+            max = c->node[r];
     return max + 1;
 }
 
@@ -112,91 +112,83 @@ static int add_hosts(struct impi_clients *c, uint32_t n)
 }
 
 /* The hosts of one client.  per_node: scratch, zero before and after. */
-static int fill_client_hosts(struct forming *f, uint32_t k, uint32_t *per_node,
-                             uint32_t nnodes)
+static int fill_client_hosts(struct impi_clients *c, uint32_t k,
+                             uint32_t *per_node, uint32_t nnodes)
 {
-    struct impi_client_info *info = &f->c->clients[k];
+    struct impi_client_info *info = &c->clients[k];
 
-    info->first_host = f->c->nhosts;
-    for (uint32_t r = 0; r < f->c->nprocs; r++)
-        per_node[f->members[r].node] += f->client[r] == k;
+    info->first_host = c->nhosts;
+    for (uint32_t r = 0; r < c->nprocs; r++)
+        per_node[c->node[r]] += c->client[r] == k;
     info->nhosts = count_hosts(per_node, nnodes);
-    if (add_hosts(f->c, info->nhosts) < 0)
+    if (add_hosts(c, info->nhosts) < 0)
         return -1;
-    for (uint32_t node = 0; node < nnodes; node++) {
-        struct impi_client_host host = {k, node, per_node[node]};
-
-        if (per_node[node] == 0)
-            continue;
-        per_node[node] = f->c->nhosts;
-        f->c->hosts[f->c->nhosts++] = host;
-    }
-    for (uint32_t r = 0; r < f->c->nprocs; r++) {
-        if (f->client[r] == k)
-            f->host[r] = per_node[f->members[r].node];
-    }
+    for (uint32_t node = 0; node < nnodes; node++)
+        if (per_node[node] > 0)
+            c->hosts[c->nhosts++] =
+                (struct impi_client_host){k, node, per_node[node]};
     memset(per_node, 0, nnodes * sizeof(*per_node));
     return 0;
 }
 
-static int fill_hosts(struct forming *f)
+static int fill_hosts(struct impi_clients *c)
 {
-    uint32_t nnodes = count_nodes(f);
-    uint32_t *per_node;
+    uint32_t nnodes = count_nodes(c);
+    uint32_t *per_node = calloc(nnodes, sizeof(*per_node));
     int rc = 0;
 
-    if (nnodes > SF_AGENTS_MAX) {
-        errno = E2BIG;
-        return -1;
-    }
-    per_node = calloc(nnodes, sizeof(*per_node));
     if (!per_node)
         return -1;
-    for (uint32_t k = 0; rc == 0 && k < f->c->nclients; k++)
-        rc = fill_client_hosts(f, k, per_node, nnodes);
+    for (uint32_t k = 0; rc == 0 && k < c->nclients; k++)
+        rc = fill_client_hosts(c, k, per_node, nnodes);
     free(per_node);
     return rc;
 }
 
-static bool run_goes_on(const struct forming *f, uint32_t r)
+static int fill_before(struct impi_clients *c)
 {
-    return f->host[r] == f->host[r - 1] &&
-           f->members[r].memory == f->members[r - 1].memory;
-}
+    uint32_t n[SF_IMPI_CLIENTS_MAX] = {0};
+    uint32_t *at;
 
-static int fill_runs(struct forming *f)
-{
-    uint32_t next[SF_IMPI_CLIENTS_MAX] = {0}; /* native rank of a client */
-    struct impi_clients *c = f->c;
-    uint32_t n = 1;
-
-    for (uint32_t r = 1; r < c->nprocs; r++)
-        n += !run_goes_on(f, r);
-    c->runs = calloc(n, sizeof(*c->runs));
-    if (!c->runs)
+    c->before =
+        calloc(((size_t)c->nprocs / IMPI_CLIENTS_BLOCK + 1) * c->nclients,
+               sizeof(*c->before));
+    if (!c->before)
         return -1;
+    at = c->before;
     for (uint32_t r = 0; r < c->nprocs; r++) {
-        uint32_t native = next[f->client[r]]++;
-
-        if (r == 0 || !run_goes_on(f, r))
-            c->runs[c->nruns++] = (struct impi_clients_run){
-                r, native, f->host[r], f->members[r].memory};
+        if (r % IMPI_CLIENTS_BLOCK == 0) {
+            memcpy(at, n, c->nclients * sizeof(*n));
+            at += c->nclients;
+        }
+        n[c->client[r]]++;
     }
     return 0;
 }
 
-static int allocate(struct forming *f)
+static int fill_memory(const struct forming *f)
 {
-    f->client = calloc(f->c->nprocs, sizeof(*f->client));
-    f->host = calloc(f->c->nprocs, sizeof(*f->host));
-    return f->client && f->host ? 0 : -1;
+    struct impi_clients *c = f->c;
+    bool some = false;
+
+    for (uint32_t r = 0; r < c->nprocs; r++)
+        some = some || f->members[r].memory > 0;
+    if (!some)
+        return 0;
+    c->memory = calloc(c->nprocs, sizeof(*c->memory));
+    if (!c->memory)
+        return -1;
+    for (uint32_t r = 0; r < c->nprocs; r++)
+        c->memory[r] = f->members[r].memory;
+    return 0;
 }
 
 int impi_clients_form(struct impi_clients *c, const struct impi_member *members,
-                      uint32_t n, bool by_node, struct errbuf *err)
+                      const uint16_t *node, uint32_t n, bool by_node,
+                      struct errbuf *err)
 {
     struct forming f = {.members = members, .by_node = by_node, .c = c};
-    int rc;
+    int rc = 0;
 
     memset(c, 0, sizeof(*c));
     if (n == 0 || n > SF_IMPI_PROCS_MAX) {
@@ -204,18 +196,17 @@ int impi_clients_form(struct impi_clients *c, const struct impi_member *members,
         return errprintf(err, "no world of %u processes", n);
     }
     c->nprocs = n;
-    rc = allocate(&f);
-    if (rc < 0)
-        errprintf(err, "forming clients: %s", strerror(errno));
+    c->node = node;
+    c->client = calloc(n, sizeof(*c->client));
+    if (!c->client)
+        rc = errprintf(err, "forming clients: %s", strerror(errno));
     else
         rc = assign_clients(&f, err);
-    if (rc == 0 &&
-        (fill_clients(&f) < 0 || fill_hosts(&f) < 0 || fill_runs(&f) < 0))
+    if (rc == 0 && (fill_clients(&f) < 0 || fill_hosts(c) < 0 ||
+                    fill_before(c) < 0 || fill_memory(&f) < 0))
         rc = errprintf(err, "forming clients: %s", strerror(errno));
     if (rc < 0)
         impi_clients_free(c);
-    free(f.client);
-    free(f.host);
     return rc;
 }
 
@@ -225,55 +216,49 @@ void impi_clients_free(struct impi_clients *c)
 
     free(c->clients);
     free(c->hosts);
-    free(c->runs);
+    free(c->client);
+    free(c->before);
+    free(c->memory);
     memset(c, 0, sizeof(*c));
     errno = saved;
 }
 
+/* A client's hosts are in node order. */
 int64_t impi_clients_host_on(const struct impi_clients *c, uint32_t client,
                              uint32_t node)
 {
     const struct impi_client_info *info = &c->clients[client];
-
-    for (uint32_t i = 0; i < info->nhosts; i++)
-        if (c->hosts[info->first_host + i].node == node)
-            return info->first_host + i;
-    return -1;
-}
-
-/* Of that rank. */
-static const struct impi_clients_run *find_run(const struct impi_clients *c,
-                                               uint32_t rank)
-{
-    uint32_t low = 0, high = c->nruns;
+    uint32_t low = info->first_host, high = low + info->nhosts;
 
     while (high - low > 1) {
         uint32_t mid = low + (high - low) / 2;
 
-        if (c->runs[mid].first <= rank)
+        if (c->hosts[mid].node <= node)
             low = mid;
         else
             high = mid;
     }
-    return &c->runs[low];
+    return c->hosts[low].node == node ? (int64_t)low : -1;
 }
 
 uint32_t impi_clients_client(const struct impi_clients *c, uint32_t rank)
 {
-    return c->hosts[find_run(c, rank)->host].client;
+    return c->client[rank];
 }
 
 uint32_t impi_clients_native(const struct impi_clients *c, uint32_t rank)
 {
-    const struct impi_clients_run *run = find_run(c, rank);
+    uint32_t client = c->client[rank], block = rank / IMPI_CLIENTS_BLOCK;
+    uint32_t n = c->before[(size_t)block * c->nclients + client];
 
-    return run->native + rank - run->first;
+    for (uint32_t r = block * IMPI_CLIENTS_BLOCK; r < rank; r++)
+        n += c->client[r] == client;
+    return n;
 }
 
-static uint32_t run_length(const struct impi_clients *c, uint32_t i)
+static uint32_t memory_of(const struct impi_clients *c, uint32_t rank)
 {
-    return (i + 1 < c->nruns ? c->runs[i + 1].first : c->nprocs) -
-           c->runs[i].first;
+    return c->memory ? c->memory[rank] : 0;
 }
 
 /* For each native rank: its host's number times `each`, and which of the
@@ -282,17 +267,16 @@ static uint32_t *by_native(const struct impi_clients *c, uint32_t client,
                            uint32_t each)
 {
     const struct impi_client_info *info = &c->clients[client];
-    uint32_t *node = calloc(info->nprocs, sizeof(*node));
+    uint32_t *node = calloc(info->nprocs, sizeof(*node)), n = 0;
 
-    for (uint32_t i = 0; node && i < c->nruns; i++) {
-        const struct impi_clients_run *run = &c->runs[i];
-        uint32_t n = run_length(c, i);
+    for (uint32_t r = 0; node && r < c->nprocs; r++) {
+        uint32_t host;
 
-        if (c->hosts[run->host].client != client)
+        if (c->client[r] != client)
             continue;
-        for (uint32_t k = 0; k < n; k++)
-            node[run->native + k] = (run->host - info->first_host) * each +
-                                    (each > 1 ? run->memory : 0);
+        host = (uint32_t)impi_clients_host_on(c, client, c->node[r]);
+        node[n++] =
+            (host - info->first_host) * each + (each > 1 ? memory_of(c, r) : 0);
     }
     return node;
 }
@@ -309,9 +293,8 @@ uint32_t *impi_clients_native_nodes(const struct impi_clients *c,
 {
     uint32_t most = 0;
 
-    for (uint32_t i = 0; i < c->nruns; i++)
-        if (c->hosts[c->runs[i].host].client == client &&
-            c->runs[i].memory > most)
-            most = c->runs[i].memory;
+    for (uint32_t r = 0; r < c->nprocs; r++)
+        if (c->client[r] == client && memory_of(c, r) > most)
+            most = memory_of(c, r);
     return by_native(c, client, most + 1);
 }

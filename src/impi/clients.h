@@ -19,10 +19,9 @@
 struct impi_member {
     uint32_t component;
     uint32_t family; /* not 0 */
-    uint32_t node;   /* index of its agent */
     uint32_t build;  /* of the library: two versions of one family, or two
                         builds of one version, do not understand each other */
-    uint32_t memory; /* which of its node's shared memories it sees, from 0 */
+    uint16_t memory; /* which of its node's shared memories it sees, from 0 */
 };
 
 struct impi_client_info {
@@ -37,28 +36,27 @@ struct impi_client_host {
     uint32_t nprocs;
 };
 
-/* World ranks from `first` to the next run's, all of one host and memory: what
- * a node keeps of each process would be megabytes. */
-struct impi_clients_run {
-    uint32_t first;
-    uint32_t native; /* rank of the first among its client's; the others' follow
-                      */
-    uint32_t host;   /* host rank */
-    uint32_t memory; /* as the member's */
-};
-
+/* However the ranks are dealt out to nodes and clients, a node keeps a byte of
+ * each. */
 struct impi_clients {
-    uint32_t nclients, nhosts, nprocs, nruns;
+    uint32_t nclients, nhosts, nprocs;
     struct impi_client_info *clients;
     struct impi_client_host *hosts; /* by host rank */
-    struct impi_clients_run *runs;  /* by world rank */
+    const uint16_t *node;           /* [nprocs] borrowed */
+    uint8_t *client;                /* [nprocs] of each world rank */
+    uint32_t *before;               /* processes of each client before each
+                                       IMPI_CLIENTS_BLOCK ranks */
+    uint16_t *memory; /* [nprocs] as the member's; NULL: each has 0 */
 };
+#define IMPI_CLIENTS_BLOCK 256
 
-/* Form the clients of members[0..n).  Returns 0; or -1 with errno and text:
- * EINVAL n is 0 or a member has no family, E2BIG more than
- * SF_IMPI_CLIENTS_MAX clients, ENOMEM; then *c is empty. */
+/* Form the clients of members[0..n).  node: index of the agent of each; stays
+ * for the life of *c.  Returns 0; or -1 with errno and text: EINVAL n is 0 or a
+ * member has no family, E2BIG more than SF_IMPI_CLIENTS_MAX clients, ENOMEM;
+ * then *c is empty. */
 int impi_clients_form(struct impi_clients *c, const struct impi_member *members,
-                      uint32_t n, bool by_node, struct errbuf *err);
+                      const uint16_t *node, uint32_t n, bool by_node,
+                      struct errbuf *err);
 void impi_clients_free(struct impi_clients *c);
 
 /* Number of the client of a world rank, and its rank among the client's. */

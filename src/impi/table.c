@@ -7,7 +7,7 @@
 
 #include "impi/crowd.h"
 
-#define TABLE_MAGIC 0x49544101 /* "ITA", 1 */
+#define TABLE_MAGIC 0x49544102 /* "ITA", 2 */
 
 /* What an image begins with.  The arrays follow in the order of parts(). */
 struct head {
@@ -36,13 +36,20 @@ enum part_name {
     N_PARTS
 };
 
+/* Most worlds have a place per node and client. */
+static bool is_wide(const struct head *h)
+{
+    return h->nplaces > UINT16_MAX + 1;
+}
+
 /* Where each part lies.  Returns the length of the whole. */
 static size_t lay_out(struct part *part, const struct head *h)
 {
     const size_t each[N_PARTS] = {
         [HOSTS] = h->nhosts * sizeof(struct impi_host),
         [PLACES] = h->nplaces * sizeof(struct impi_table_place),
-        [PLACE] = h->nprocs * sizeof(uint32_t),
+        [PLACE] =
+            h->nprocs * (is_wide(h) ? sizeof(uint32_t) : sizeof(uint16_t)),
         [PID] = h->nprocs * sizeof(uint32_t),
         [IDENTITY] = h->nprocs * sizeof(int),
         [NUM_OF] = h->nprocs * sizeof(uint32_t),
@@ -101,6 +108,18 @@ static int put_places(const struct building *b)
     return 0;
 }
 
+static void put_place(const struct building *b)
+{
+    uint16_t *narrow = part_of(b, PLACE);
+
+    if (is_wide(&b->head)) {
+        put(b, PLACE, b->place);
+        return;
+    }
+    for (uint32_t r = 0; r < b->head.nprocs; r++)
+        narrow[r] = (uint16_t)b->place[r];
+}
+
 static void put_procs(const struct building *b)
 {
     uint32_t *pid = part_of(b, PID);
@@ -152,7 +171,7 @@ static int fill(struct building *b, size_t *len, const uint32_t *clients)
         return -1;
     memcpy(b->image, &b->head, sizeof(b->head));
     put(b, HOSTS, b->w->hosts);
-    put(b, PLACE, b->place);
+    put_place(b);
     put(b, NUM_OF, b->group.num_of);
     put(b, MASTERS, b->group.masters);
     put(b, FIRST, b->group.first);
@@ -210,7 +229,12 @@ static bool are_places_good(const struct impi_table *t)
             t->places[i].place.host >= t->nhosts ||
             t->places[i].place.cpus > UINT16_MAX)
             return false;
-    return all_below(t->place, t->nprocs, t->nplaces);
+    if (!t->place)
+        return all_below(t->wide_place, t->nprocs, t->nplaces);
+    for (uint32_t r = 0; r < t->nprocs; r++)
+        if (t->place[r] >= t->nplaces)
+            return false;
+    return true;
 }
 
 static bool is_group_good(const struct impi_group *g)
@@ -249,7 +273,8 @@ static void point(struct impi_table *t, const struct head *h,
         .nplaces = h->nplaces,
         .hosts = (const void *)(image + part[HOSTS].at),
         .places = (const void *)(image + part[PLACES].at),
-        .place = (const void *)(image + part[PLACE].at),
+        .place = is_wide(h) ? NULL : (const void *)(image + part[PLACE].at),
+        .wide_place = (const void *)(image + part[PLACE].at),
         .pid = (const void *)(image + part[PID].at),
         .port = (const void *)(image + part[PORT].at),
         .identity = (const void *)(image + part[IDENTITY].at),

@@ -26,7 +26,8 @@ struct impi_table {
     uint32_t nclients, nhosts, nprocs, nplaces;
     const struct impi_host *hosts;         /* [nhosts] */
     const struct impi_table_place *places; /* [nplaces] */
-    const uint32_t *place;                 /* [nprocs] of each rank */
+    const uint16_t *place;                 /* [nprocs] of each rank, or, with */
+    const uint32_t *wide_place;            /* more than 65 536 places, this */
     const uint32_t *pid;                   /* [nprocs] lower half */
     const uint16_t *port;                  /* [nprocs] */
     /* As MPI_COMM_WORLD wants them: */
@@ -47,6 +48,13 @@ int impi_table_build(uint8_t **image, size_t *len, const struct impi_world *w,
  * errno EPROTO and a text. */
 int impi_table_open(struct impi_table *t, const struct impi_world *w,
                     const void *image, size_t len, struct errbuf *err);
+
+/* Of a rank. */
+static inline const struct impi_table_place *
+impi_table_place(const struct impi_table *t, uint32_t rank)
+{
+    return &t->places[t->place ? t->place[rank] : t->wide_place[rank]];
+}
 
 /* [nprocs] rank of each process in the native world of a client, -1: it is
  * another's.  NULL: the client has no process on this node. */

@@ -478,7 +478,7 @@ struct impi_proc impi_world_proc(const struct impi_world *w, uint32_t rank)
 
     if (!t)
         return w->procs[rank];
-    set_proc(&p, &t->places[t->place[rank]].place);
+    set_proc(&p, &impi_table_place(t, rank)->place);
     p.pid |= t->pid[rank];
     p.port = t->port[rank];
     return p;
@@ -490,7 +490,7 @@ uint32_t impi_world_client(const struct impi_world *w, uint32_t rank)
 
     if (is_foreign(w, rank))
         return w->foreign[rank - w->home].client;
-    return t ? t->places[t->place[rank]].place.client : w->procs[rank].client;
+    return t ? impi_table_place(t, rank)->place.client : w->procs[rank].client;
 }
 
 const struct impi_host *impi_world_host(const struct impi_world *w,

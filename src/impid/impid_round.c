@@ -233,11 +233,13 @@ static int impid_round_form(struct impid_round *r,
                             const struct impi_member *members, uint32_t nworld,
                             struct errbuf *err)
 {
-    if (impi_clients_form(&r->clients, members, nworld, r->impid->conf.by_node,
-                          err) < 0)
+    const struct impid_conf *conf = &r->impid->conf;
+
+    if (impi_clients_form(&r->clients, members, conf->map.node, nworld,
+                          conf->by_node, err) < 0)
         return -1;
     r->formed = true;
-    if (r->impid->conf.foreign.port && r->clients.nclients != 1)
+    if (conf->foreign.port && r->clients.nclients != 1)
         return errprintf(err,
                          "this is one client of a job with others, so all of "
                          "its tasks have to use one MPI library, not %u",
@@ -563,7 +565,7 @@ static int said_open(struct said *s, struct exchange *x, uint32_t agent,
     return x->round->node_names[agent] ? 0 : -1;
 }
 
-static int said_next(struct said *s, uint32_t agent, struct impi_member *out)
+static int said_next(struct said *s, struct impi_member *out)
 {
     if (s->left == 0) {
         s->left = be_get32(&s->r);
@@ -574,8 +576,8 @@ static int said_next(struct said *s, uint32_t agent, struct impi_member *out)
     if (s->r.bad || s->left == 0 || s->memory >= SF_PMI1_LOCAL_MAX)
         return -1;
     s->left--;
-    *out = (struct impi_member){s->component, s->family, agent, s->build,
-                                s->memory};
+    *out = (struct impi_member){s->component, s->family, s->build,
+                                (uint16_t)s->memory};
     return 0;
 }
 
@@ -593,7 +595,7 @@ static int deal_out(struct exchange *x, struct said *said, uint32_t n,
     for (uint32_t rank = 0; rank < x->nworld; rank++) {
         uint32_t agent = map->node[rank];
 
-        if (agent >= n || said_next(&said[agent], agent, &x->members[rank]) < 0)
+        if (agent >= n || said_next(&said[agent], &x->members[rank]) < 0)
             return malformed(err, agent);
     }
     for (uint32_t i = 0; i < n; i++)
@@ -620,6 +622,7 @@ static uint32_t count_waiting(const struct exchange *x)
 static void tell_missing(const struct exchange *x, uint32_t waiting)
 {
     struct impid_round *r = x->round;
+    const uint16_t *node = r->impid->conf.map.node;
     uint32_t first = 0, out = 0;
 
     while (first < x->nworld && !waits(&x->members[first]))
@@ -627,8 +630,8 @@ static void tell_missing(const struct exchange *x, uint32_t waiting)
     while (out < x->nworld && !is_out(x->members[out].family))
         out++;
     if (first < x->nworld && out < x->nworld &&
-        x->members[first].node == r->impid->conf.node)
-        fail_missing(r, out, r->node_names[x->members[out].node],
+        node[first] == r->impid->conf.node)
+        fail_missing(r, out, r->node_names[node[out]],
                      code_of(x->members[out].family), waiting);
 }
 

@@ -54,7 +54,7 @@ uint16_t crowd_cpus_to_tell(void)
 void crowd_look(void)
 {
     const struct impi_table *t = &impi_be.table;
-    uint32_t n = t->places[t->place[impi_be.rank]].neighbours;
+    uint32_t n = impi_table_place(t, (uint32_t)impi_be.rank)->neighbours;
     uint32_t cpus = processors();
 
     impi_crowd_wait(&impi_be.crowd_wait, n, cpus);
@@ -65,7 +65,7 @@ void crowd_look(void)
 bool crowd_is(int rank)
 {
     const struct impi_table *t = &impi_be.table;
-    const struct impi_table_place *p = &t->places[t->place[rank]];
+    const struct impi_table_place *p = impi_table_place(t, (uint32_t)rank);
 
     return impi_crowd_is(p->neighbours, p->place.cpus);
 }

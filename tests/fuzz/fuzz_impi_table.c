@@ -49,7 +49,7 @@ static void look(struct impi_world *w, const struct impi_table *t)
         sum += impi_world_host(w, p.host)->addr[15];
         sum += (uint32_t)(native ? native[i] : 0);
         sum += impi_group_local_master_rank(g, i);
-        sum += g->locals[i] + t->places[t->place[i]].neighbours;
+        sum += g->locals[i] + impi_table_place(t, i)->neighbours;
     }
     for (uint32_t n = 0; n < g->nmasters; n++)
         sum += impi_group_locals_to_master(g, n)[0];

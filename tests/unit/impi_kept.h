@@ -65,14 +65,20 @@ static inline size_t kept_by_rank(const struct impi_world *w,
 /* As the launcher says it: each node's ranks. */
 static inline char *kept_task_map(const struct impi_world *w)
 {
-    uint32_t each = RANKS / w->nhosts;
+    uint32_t n = w->nhosts, each = RANKS / n;
+    bool turns = w->procs[1].host == 1;
     char *text = NULL;
     size_t len;
     FILE *f = open_memstream(&text, &len);
 
     must(f != NULL);
-    for (uint32_t h = 0; h < w->nhosts; h++)
-        fprintf(f, "%s%u-%u", h ? ";" : "", h * each, (h + 1) * each - 1);
+    for (uint32_t h = 0; h < n; h++) {
+        fputs(h ? ";" : "", f);
+        if (turns)
+            fprintf(f, "%u-%u:%u", h, h + (each - 1) * n, n);
+        else
+            fprintf(f, "%u-%u", h * each, (h + 1) * each - 1);
+    }
     must(fclose(f) == 0);
     return text;
 }
@@ -87,11 +93,11 @@ static inline size_t kept_by_agent(const struct impi_world *w)
 
     must(members != NULL);
     for (uint32_t r = 0; r < w->nprocs; r++)
-        members[r] = (struct impi_member){.family = 1 + w->procs[r].client,
-                                          .node = w->procs[r].host};
+        members[r].family = 1 + w->procs[r].client;
     before = kept_heap();
     must(taskmap_parse(&map, text, NULL) == 0);
-    must(impi_clients_form(&clients, members, w->nprocs, false, NULL) == 0);
+    must(impi_clients_form(&clients, members, map.node, w->nprocs, false,
+                           NULL) == 0);
     names = calloc(w->nhosts, sizeof(*names));
     must(names != NULL);
     for (uint32_t h = 0; h < w->nhosts; h++) {

@@ -74,6 +74,26 @@ static inline void step_agents(struct step *s)
     }
 }
 
+/* As the launcher deals the ranks out: in blocks, or in turns. */
+static inline void step_deal(struct impi_world *w, bool turns)
+{
+    uint32_t nodes = w->nhosts, each = RANKS / nodes;
+
+    for (uint32_t r = 0; r < RANKS; r++) {
+        struct impi_proc *p = &w->procs[r];
+        uint32_t nth = turns ? r / nodes : r % each;
+
+        p->host = turns ? r % nodes : r / each;
+        p->client = w->hosts[p->host].client;
+        p->pid = 10000 + nth;
+        p->port = (uint16_t)(32768 + r % 28000);
+        p->cpus = (uint16_t)each;
+        p->hostid[14] = (uint8_t)(p->host >> 8);
+        p->hostid[15] = (uint8_t)p->host;
+        memcpy(p->addr, p->hostid, sizeof(p->addr));
+    }
+}
+
 static inline void step_init(struct step *s, uint32_t nodes)
 {
     struct impi_world *w = &s->world;
@@ -89,18 +109,7 @@ static inline void step_init(struct step *s, uint32_t nodes)
     for (uint32_t h = 0; h < nodes; h++)
         w->hosts[h] = (struct impi_host){.client = h * CLIENTS / nodes,
                                          .nprocs = RANKS / nodes};
-    for (uint32_t r = 0; r < RANKS; r++) {
-        struct impi_proc *p = &w->procs[r];
-
-        p->host = r / (RANKS / nodes);
-        p->client = w->hosts[p->host].client;
-        p->pid = 10000 + r % (RANKS / nodes);
-        p->port = (uint16_t)(32768 + r % 28000);
-        p->cpus = (uint16_t)(RANKS / nodes);
-        p->hostid[14] = (uint8_t)(p->host >> 8);
-        p->hostid[15] = (uint8_t)p->host;
-        memcpy(p->addr, p->hostid, sizeof(p->addr));
-    }
+    step_deal(w, false);
     s->rendezvous = rendezvous_create();
     must(s->rendezvous != NULL);
     s->tree = agent_tree_create(nodes, SF_AGENT_FANOUT);

@@ -18,13 +18,38 @@
 #define M 1 /* MPICH */
 #define O 2 /* Open MPI */
 
-static struct impi_clients form(const struct impi_member *m, uint32_t n,
+#define RANKS_MAX 3000
+
+/* One process, and its node. */
+struct member {
+    uint32_t component, family;
+    uint16_t node;
+    uint32_t build;
+    uint16_t memory;
+};
+
+static uint16_t nodes[RANKS_MAX];
+
+static int try(struct impi_clients *c, const struct member *m, uint32_t n,
+               bool by_node, struct errbuf *err)
+{
+    static struct impi_member members[RANKS_MAX];
+
+    for (uint32_t i = 0; i < n; i++) {
+        nodes[i] = m[i].node;
+        members[i] = (struct impi_member){m[i].component, m[i].family,
+                                          m[i].build, m[i].memory};
+    }
+    return impi_clients_form(c, members, nodes, n, by_node, err);
+}
+
+static struct impi_clients form(const struct member *m, uint32_t n,
                                 bool by_node)
 {
     struct impi_clients c;
     struct errbuf err;
 
-    assert_int_equal(impi_clients_form(&c, m, n, by_node, &err), 0);
+    assert_int_equal(try(&c, m, n, by_node, &err), 0);
     assert_int_equal(c.nprocs, n);
     return c;
 }
@@ -60,7 +85,7 @@ static void expect_hosts(const struct impi_clients *c, uint32_t client,
 
 static void one_component_one_library_is_one_client(void **state)
 {
-    const struct impi_member m[] = {
+    const struct member m[] = {
         {0, M, 0, 0, 0}, {0, M, 0, 0, 0}, {0, M, 1, 0, 0}};
     struct impi_clients c = form(m, 3, false);
 
@@ -74,11 +99,11 @@ static void one_component_one_library_is_one_client(void **state)
 /* Containers: one host of ours, several nodes to the library. */
 static void a_memory_of_its_own_is_a_native_node(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0, 0, 0},
-                                    {0, M, 0, 0, 0},
-                                    {0, M, 0, 0, 2},
-                                    {0, M, 1, 0, 0},
-                                    {0, M, 1, 0, 1}};
+    const struct member m[] = {{0, M, 0, 0, 0},
+                               {0, M, 0, 0, 0},
+                               {0, M, 0, 0, 2},
+                               {0, M, 1, 0, 0},
+                               {0, M, 1, 0, 1}};
     struct impi_clients c = form(m, 5, false);
     uint32_t *node = impi_clients_native_nodes(&c, 0);
 
@@ -91,7 +116,7 @@ static void a_memory_of_its_own_is_a_native_node(void **state)
 
 static void hetjob_of_two_components(void **state)
 {
-    const struct impi_member m[] = {
+    const struct member m[] = {
         {0, M, 0, 0, 0}, {0, M, 0, 0, 0}, {1, O, 1, 0, 0}, {1, O, 1, 0, 0}};
     struct impi_clients c = form(m, 4, false);
 
@@ -105,7 +130,7 @@ static void hetjob_of_two_components(void **state)
 
 static void two_components_with_one_library_are_two_clients(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0, 0, 0}, {1, M, 1, 0, 0}};
+    const struct member m[] = {{0, M, 0, 0, 0}, {1, M, 1, 0, 0}};
     struct impi_clients c = form(m, 2, false);
 
     assert_int_equal(c.nclients, 2);
@@ -114,7 +139,7 @@ static void two_components_with_one_library_are_two_clients(void **state)
 
 static void multi_prog_interleaves_libraries_on_a_node(void **state)
 {
-    const struct impi_member m[] = {
+    const struct member m[] = {
         {0, O, 0, 0, 0}, {0, M, 0, 0, 0}, {0, O, 0, 0, 0}, {0, M, 0, 0, 0}};
     struct impi_clients c = form(m, 4, false);
 
@@ -130,7 +155,7 @@ static void multi_prog_interleaves_libraries_on_a_node(void **state)
 
 static void two_builds_of_one_library_are_two_clients(void **state)
 {
-    const struct impi_member m[] = {
+    const struct member m[] = {
         {0, M, 0, 7, 0}, {0, M, 0, 8, 0}, {0, O, 0, 7, 0}, {0, M, 1, 7, 0}};
     struct impi_clients c = form(m, 4, false);
 
@@ -142,9 +167,9 @@ static void two_builds_of_one_library_are_two_clients(void **state)
 
 static void three_components_two_nodes_per_client_cyclic(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0, 0, 0}, {0, M, 3, 0, 0},
-                                    {0, M, 0, 0, 0}, {1, O, 1, 0, 0},
-                                    {1, O, 2, 0, 0}, {2, M, 4, 0, 0}};
+    const struct member m[] = {{0, M, 0, 0, 0}, {0, M, 3, 0, 0},
+                               {0, M, 0, 0, 0}, {1, O, 1, 0, 0},
+                               {1, O, 2, 0, 0}, {2, M, 4, 0, 0}};
     struct impi_clients c = form(m, 6, false);
 
     assert_int_equal(c.nclients, 3);
@@ -161,7 +186,7 @@ static void three_components_two_nodes_per_client_cyclic(void **state)
 
 static void node_mode_makes_each_node_a_client(void **state)
 {
-    const struct impi_member m[] = {
+    const struct member m[] = {
         {0, M, 0, 0, 0}, {0, M, 1, 0, 0}, {0, M, 0, 0, 0}, {0, O, 1, 0, 0}};
     struct impi_clients c = form(m, 4, true);
 
@@ -170,30 +195,64 @@ static void node_mode_makes_each_node_a_client(void **state)
     impi_clients_free(&c);
 }
 
+/* Strewn over nodes and clients: beside counting by hand. */
+static void any_order_of_ranks_is_known(void **state)
+{
+    static struct member m[RANKS_MAX];
+    uint32_t seen[5] = {0}, *hosts[5];
+    struct impi_clients c;
+
+    srandom(7);
+    for (uint32_t r = 0; r < RANKS_MAX; r++) {
+        m[r].family = r < 5 ? r + 1 : 1 + (uint32_t)random() % 5;
+        m[r].node = (uint16_t)(random() % 70);
+    }
+    c = form(m, RANKS_MAX, false);
+    assert_int_equal(c.nclients, 5);
+    for (uint32_t k = 0; k < 5; k++) {
+        hosts[k] = impi_clients_native_hosts(&c, k);
+        assert_non_null(hosts[k]);
+    }
+    for (uint32_t r = 0; r < RANKS_MAX; r++) {
+        uint32_t k = m[r].family - 1, native = seen[k]++, host;
+
+        assert_int_equal(impi_clients_client(&c, r), k);
+        assert_int_equal(impi_clients_native(&c, r), native);
+        host = c.clients[k].first_host + hosts[k][native];
+        assert_int_equal(c.hosts[host].client, k);
+        assert_int_equal(c.hosts[host].node, m[r].node);
+        assert_int_equal(impi_clients_host_on(&c, k, m[r].node), host);
+    }
+    for (uint32_t k = 0; k < 5; k++) {
+        assert_int_equal(seen[k], c.clients[k].nprocs);
+        free(hosts[k]);
+    }
+    impi_clients_free(&c);
+}
+
 static void the_33rd_client_is_refused(void **state)
 {
-    struct impi_member m[SF_IMPI_CLIENTS_MAX + 1];
+    struct member m[SF_IMPI_CLIENTS_MAX + 1];
     struct impi_clients c;
     struct errbuf err;
 
     for (uint32_t i = 0; i <= SF_IMPI_CLIENTS_MAX; i++)
-        m[i] = (struct impi_member){i, M, i, 0, 0};
+        m[i] = (struct member){i, M, (uint16_t)i, 0, 0};
     c = form(m, SF_IMPI_CLIENTS_MAX, false);
     impi_clients_free(&c);
-    assert_int_equal(
-        impi_clients_form(&c, m, SF_IMPI_CLIENTS_MAX + 1, false, &err), -1);
+    assert_int_equal(try(&c, m, SF_IMPI_CLIENTS_MAX + 1, false, &err), -1);
     assert_int_equal(errno, E2BIG);
     assert_non_null(strstr(err.text, "32"));
 }
 
 static void a_rank_without_library_is_refused(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0, 0, 0}, {0, 0, 0, 0, 0}};
+    const struct member m[] = {{0, M, 0, 0, 0}, {0, 0, 0, 0, 0}};
     struct impi_clients c;
 
-    assert_int_equal(impi_clients_form(&c, m, 2, false, NULL), -1);
+    assert_int_equal(try(&c, m, 2, false, NULL), -1);
     assert_int_equal(errno, EINVAL);
-    assert_int_equal(impi_clients_form(&c, m, 0, false, NULL), -1);
+    assert_int_equal(try(&c, m, 0, false, NULL), -1);
 }
 
 static void map_is(const char *text, const uint32_t *node, uint32_t ntasks,
@@ -290,6 +349,7 @@ int main(void)
         cmocka_unit_test(two_builds_of_one_library_are_two_clients),
         cmocka_unit_test(three_components_two_nodes_per_client_cyclic),
         cmocka_unit_test(node_mode_makes_each_node_a_client),
+        cmocka_unit_test(any_order_of_ranks_is_known),
         cmocka_unit_test(the_33rd_client_is_refused),
         cmocka_unit_test(a_rank_without_library_is_refused),
         cmocka_unit_test(task_map_parses_ranges_and_strides),

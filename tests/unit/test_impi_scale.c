@@ -40,6 +40,19 @@ static void fence_is_within_bounds(const struct through *x)
     assert_true(x->tree_messages <= CLIENTS * SF_AGENT_FANOUT);
 }
 
+/* However ranks are dealt out to nodes. */
+static void in_turns_a_node_keeps_no_more(struct step *s)
+{
+    struct kept kept;
+
+    step_deal(&s->world, true);
+    kept = step_kept(s);
+    print_message("dealt out in turns a node keeps %.2f MB for all, and %.2f "
+                  "MB of impid's own\n",
+                  (double)kept.table / 1e6, (double)kept.agent / 1e6);
+    assert_true(kept.table + kept.agent <= 4u * 1000 * 1000);
+}
+
 static void start(uint32_t nodes)
 {
     struct through *x;
@@ -76,6 +89,7 @@ static void start(uint32_t nodes)
                   FENCE_BYTES, x->messages_in, (double)x->bytes_in / 1e6);
     print_by_tree(x);
     fence_is_within_bounds(x);
+    in_turns_a_node_keeps_no_more(&s);
     step_free(&s);
 }
 
