@@ -100,16 +100,19 @@ static size_t touched(void)
 
 static int client(void)
 {
-    char *blob = calloc(1, BLOB);
     pmix_proc_t me;
+    char *blob;
+    int rc;
 
-    if (!blob || PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
+    if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
         return 2;
     if (!is_text(&me, 1, PMIX_HOSTNAME, "n1"))
         return 6;
-    if (publish(blob) != PMIX_SUCCESS)
-        return 3;
+    blob = calloc(1, BLOB);
+    rc = blob ? publish(blob) : PMIX_ERR_NOMEM;
     free(blob);
+    if (rc != PMIX_SUCCESS)
+        return 3;
     for (int i = 0; i < FENCES; i++)
         if (fence() != PMIX_SUCCESS)
             return 5;
