@@ -329,6 +329,33 @@ static void wrong_ports(void)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
 
+static int handled;
+
+static void count_it(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    handled += class_of(*code) == MPI_ERR_PORT;
+}
+
+/* Also that of a communicator that does not span and was used last. */
+static void errors_are_handled(void)
+{
+    MPI_Errhandler handler;
+    MPI_Comm own, inter;
+
+    MPI_Comm_dup(MPI_COMM_SELF, &own);
+    MPI_Comm_create_errhandler(count_it, &handler);
+    MPI_Comm_set_errhandler(own, handler);
+    for (int i = 1; i < 4; i++) {
+        MPI_Barrier(own);
+        CHECK(MPI_Comm_connect("none", MPI_INFO_NULL, 0, own, &inter) !=
+              MPI_SUCCESS);
+        CHECK(handled == i);
+    }
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&own);
+}
+
 /* Nobody comes: the info key says how long that is waited for. */
 static void nobody_comes(void)
 {
@@ -611,6 +638,7 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[3], "names") == 0) {
         if (rank == 0) {
             wrong_ports();
+            errors_are_handled();
             nobody_comes();
             names(argv[2]);
         }
