@@ -494,6 +494,26 @@ static int call(const struct impi_port *to, int64_t until, struct errbuf *err)
 
 /* ---- both groups ---- */
 
+/* How it has ended: each library has numbers of its own for MPI's classes, and
+ * a group may have several libraries. */
+enum outcome { MET, FAILED, FAILED_OTHER, FAILED_PORT, FAILED_SPAWN };
+
+static int class_of(int outcome)
+{
+    switch (outcome) {
+    case MET:
+        return MPI_SUCCESS;
+    case FAILED_OTHER:
+        return MPI_ERR_OTHER;
+    case FAILED_PORT:
+        return MPI_ERR_PORT;
+    case FAILED_SPAWN:
+        return MPI_ERR_SPAWN;
+    default:
+        return MPI_ERR_INTERN;
+    }
+}
+
 struct meeting {
     MPI_Comm comm;
     int root, rank, size;
@@ -510,7 +530,7 @@ struct meeting {
     struct errbuf err;
     /* What it tells the others. */
     struct {
-        int code;
+        int outcome;
         uint32_t number, len, wanted;
         uint64_t cid;
         uint8_t secret[IMPI_CHAN_SECRET_SIZE];
@@ -559,9 +579,9 @@ static bool is_root(const struct meeting *m)
 }
 
 /* What is wrong, for all of the group. */
-static int fail(struct meeting *m, int code, const char *why)
+static int fail(struct meeting *m, enum outcome outcome, const char *why)
 {
-    m->told.code = code;
+    m->told.outcome = (int)outcome;
     memset(m->told.why, 0, sizeof(m->told.why));
     memcpy(m->told.why, why, strnlen(why, sizeof(m->told.why) - 1));
     return -1;
@@ -608,7 +628,7 @@ static int number_clients(struct meeting *m)
         comm_members(m->comm, world, m->size) != MPI_SUCCESS) {
         free(number);
         free(world);
-        return fail(m, MPI_ERR_INTERN, "no memory");
+        return fail(m, FAILED, "no memory");
     }
     for (int i = 0; i < m->size; i++) {
         uint32_t *at = &number[client_of(world[i])]; /* from 1 on */
@@ -621,7 +641,7 @@ static int number_clients(struct meeting *m)
     free(world);
     return n <= SF_IMPI_CLIENTS_MAX
                ? 0
-               : fail(m, MPI_ERR_OTHER, "the group has too many IMPI clients");
+               : fail(m, FAILED_OTHER, "the group has too many IMPI clients");
 }
 
 static uint16_t own_port(void)
@@ -647,12 +667,12 @@ static int fill_side(struct meeting *m, const uint8_t *all)
     s->nprocs = (uint32_t)m->size;
     if (mac_random(s->nonce, sizeof(s->nonce)) < 0 ||
         mac_random(&s->number, sizeof(s->number)) < 0)
-        return fail(m, MPI_ERR_INTERN, "no random numbers");
+        return fail(m, FAILED, "no random numbers");
     /* That no process of this world may meet another is not told there. */
     if (*m->err.text && (!impi_be.p2p || own_port() != 0))
-        return fail(m, MPI_ERR_OTHER, m->err.text);
+        return fail(m, FAILED_OTHER, m->err.text);
     if (impi_side_put_procs(s, all, &m->err) < 0)
-        return fail(m, MPI_ERR_OTHER, m->err.text);
+        return fail(m, FAILED_OTHER, m->err.text);
     return number_clients(m);
 }
 
@@ -684,7 +704,7 @@ static int agree(struct meeting *m, const struct impi_side *other, size_t len,
         return -1;
     if (impi_couple_secret(m->told.secret, &m->name, a, c) < 0)
         return errprintf(err, "no memory");
-    m->told.code = MPI_SUCCESS;
+    m->told.outcome = MET;
     m->told.number = a->number;
     m->told.cid = a->cid;
     m->told.share = a->share && c->share;
@@ -784,13 +804,13 @@ static int accept_one(struct meeting *m)
     int rc = -1;
 
     if (make_said(m, &said) < 0)
-        return fail(m, MPI_ERR_INTERN, "no memory");
+        return fail(m, FAILED, "no memory");
     while (rc < 0) {
         struct errbuf err = {""};
         struct caller c;
 
         if (next_caller(m, &said, &c, &err) < 0) {
-            fail(m, m->children ? MPI_ERR_SPAWN : MPI_ERR_PORT, err.text);
+            fail(m, m->children ? FAILED_SPAWN : FAILED_PORT, err.text);
             break;
         }
         rc = choose(m, &c, &err);
@@ -855,7 +875,7 @@ static int connect_one(struct meeting *m)
             return 0;
         hang_up(m);
         if (!m->closed || clock_ms() >= m->until)
-            return fail(m, MPI_ERR_PORT, err.text);
+            return fail(m, FAILED_PORT, err.text);
         poll(NULL, 0, AGAIN_MS);
     }
 }
@@ -867,7 +887,7 @@ static int fail_deaf(struct meeting *m, int who, const char *whose)
     snprintf(why, sizeof(why),
              "process %d of %s group cannot listen for connections", who,
              whose);
-    return fail(m, m->children ? MPI_ERR_SPAWN : MPI_ERR_OTHER, why);
+    return fail(m, m->children ? FAILED_SPAWN : FAILED_OTHER, why);
 }
 
 /* Who has met a group knows whether it can be talked to: both roots come to the
@@ -876,7 +896,7 @@ static void meet(struct meeting *m)
 {
     int deaf = impi_side_deaf(&m->own);
 
-    if (m->told.code != MPI_SUCCESS)
+    if (m->told.outcome != MET)
         return;
     if ((m->acceptor ? accept_one(m) : connect_one(m)) < 0)
         return;
@@ -894,8 +914,8 @@ static int hear(struct meeting *m)
 
     if (rc != MPI_SUCCESS)
         return rc;
-    if (m->told.code != MPI_SUCCESS)
-        return failed_note_why(m->comm, m->told.code,
+    if (m->told.outcome != MET)
+        return failed_note_why(m->comm, class_of(m->told.outcome),
                                *m->err.text ? m->err.text : m->told.why);
     if (!is_root(m))
         m->table = malloc(m->told.len);
@@ -970,9 +990,9 @@ static void wait_for_other(struct meeting *m)
     if (send_frame(m->fd, IMPI_COUPLE_GO, NULL, 0, m->until) < 0)
         errprintf(&err, "%s", strerror(errno));
     else if (recv_frame(m, IMPI_COUPLE_GO, &data, &len, &err) == 0)
-        m->told.code = MPI_SUCCESS;
+        m->told.outcome = MET;
     if (!data)
-        fail(m, MPI_ERR_PORT, err.text);
+        fail(m, FAILED_PORT, err.text);
     free(data);
 }
 
@@ -985,10 +1005,10 @@ static int go(struct meeting *m, MPI_Comm *newcomm)
     if (is_root(m))
         wait_for_other(m);
     rc = impi_Bcast(&m->told, sizeof(m->told), MPI_BYTE, m->root, m->comm);
-    if (rc != MPI_SUCCESS || m->told.code == MPI_SUCCESS)
+    if (rc != MPI_SUCCESS || m->told.outcome == MET)
         return rc;
     impi_Comm_free(newcomm);
-    return failed_note_why(m->comm, m->told.code, m->told.why);
+    return failed_note_why(m->comm, class_of(m->told.outcome), m->told.why);
 }
 
 /* ---- the calls ---- */
@@ -1010,7 +1030,7 @@ static void find_named(struct meeting *m, const char *name)
 {
     if (!m->acceptor) {
         if (impi_port_parse(&m->name, name, &m->err) < 0)
-            fail(m, MPI_ERR_PORT, m->err.text);
+            fail(m, FAILED_PORT, m->err.text);
         return;
     }
     pthread_mutex_lock(&ports_lock);
@@ -1019,7 +1039,7 @@ static void find_named(struct meeting *m, const char *name)
     if (m->port)
         m->name = m->port->name;
     else
-        fail(m, MPI_ERR_PORT, "this process has no such port open");
+        fail(m, FAILED_PORT, "this process has no such port open");
 }
 
 /* A port of their own, and they are started. */
@@ -1034,7 +1054,7 @@ static void start_children(struct meeting *m)
     }
     pthread_mutex_unlock(&ports_lock);
     if (!m->port || m->children->start(m->children->arg, name, &m->err) < 0)
-        fail(m, MPI_ERR_SPAWN, m->err.text);
+        fail(m, FAILED_SPAWN, m->err.text);
     explicit_bzero(name, sizeof(name));
 }
 

@@ -243,12 +243,13 @@ static uint32_t wanted(const struct spawning *s)
     return n;
 }
 
-/* Of each process that might be: the first ones of a command are there. */
-static void fill_codes(const struct spawning *s, int *codes)
+/* Which of the processes that might be are not there: the first ones of a
+ * command are. */
+static void fill_missing(const struct spawning *s, int *missing)
 {
     for (int i = 0; i < s->count; i++)
         for (int k = 0; k < s->maxprocs[i]; k++)
-            *codes++ = (uint32_t)k < s->now[i] ? MPI_SUCCESS : MPI_ERR_SPAWN;
+            *missing++ = (uint32_t)k >= s->now[i];
 }
 
 /* codes of n processes for all that call, most of whom know of n only. */
@@ -256,20 +257,20 @@ static int tell_codes(const struct spawning *s, int n, bool is_root, int root,
                       MPI_Comm comm, MPI_Comm children, int *codes)
 {
     int there = 0, rc = impi_Comm_remote_size(children, &there);
-    int *all;
+    int *missing;
 
     if (rc != MPI_SUCCESS)
         return rc;
-    all = calloc((size_t)n + 1, sizeof(*all)); /* MPI_SUCCESS is 0 */
-    if (!all)
+    missing = calloc((size_t)n + 1, sizeof(*missing));
+    if (!missing)
         be_die(1, "SF-E403: no memory for the codes of spawned processes");
     if (is_root)
-        fill_codes(s, all);
+        fill_missing(s, missing);
     if (there < n)
-        rc = impi_Bcast(all, n, MPI_INT, root, comm);
-    if (codes != MPI_ERRCODES_IGNORE)
-        memcpy(codes, all, (size_t)n * sizeof(*all));
-    free(all);
+        rc = impi_Bcast(missing, n, MPI_INT, root, comm);
+    for (int i = 0; codes != MPI_ERRCODES_IGNORE && i < n; i++)
+        codes[i] = missing[i] ? MPI_ERR_SPAWN : MPI_SUCCESS;
+    free(missing);
     return rc;
 }
 

@@ -329,6 +329,19 @@ static void wrong_ports(void)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
 
+/* In each process, whichever library is the root's. */
+static void wrong_ports_of_all(void)
+{
+    MPI_Comm inter;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int root = 0; root < size; root++)
+        CHECK(class_of(MPI_Comm_connect("none", MPI_INFO_NULL, root,
+                                        MPI_COMM_WORLD, &inter)) ==
+              MPI_ERR_PORT);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 static int handled;
 
 static void count_it(MPI_Comm *comm, int *code, ...)
@@ -636,6 +649,7 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[3], "world") == 0) {
         halves(argv[2]);
     } else if (strcmp(argv[3], "names") == 0) {
+        wrong_ports_of_all();
         if (rank == 0) {
             wrong_ports();
             errors_are_handled();
