@@ -29,6 +29,7 @@
 #include "impi/fast.h"
 #include "impi/hostaddr.h"
 #include "impi/packet.h"
+#include "libimpi/descriptors.h"
 #include "libimpi/fabric.h"
 #include "libimpi/foreign.h"
 #include "libimpi/link.h"
@@ -119,18 +120,6 @@ int conns_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
     return port;
 }
 
-/* A descriptor for each peer, if the site's hard limit has so many. */
-static void want_descriptors(rlim_t n)
-{
-    struct rlimit r;
-
-    n += 256; /* the program's own */
-    if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_cur >= n)
-        return;
-    r.rlim_cur = n < r.rlim_max ? n : r.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &r);
-}
-
 /* Who only waits for a message would not see that none can come. */
 static int choose_silence(struct errbuf *err)
 {
@@ -162,7 +151,7 @@ int conns_start(struct errbuf *err)
 
     if (choose_silence(err) < 0)
         return -1;
-    want_descriptors(n);
+    descriptors_want(n);
     conns.guests_max = n + SF_GUESTS_EXTRA;
     conns.nprocs = n;
     conns.by_peer = calloc(n, sizeof(struct link *));
@@ -194,7 +183,7 @@ int conns_grow(void)
     conns.fds = fds;
     conns.guests_max = n + SF_GUESTS_EXTRA;
     conns.nprocs = n;
-    want_descriptors(n);
+    descriptors_want(n);
     return 0;
 }
 

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mac.h"
@@ -23,6 +24,7 @@
 #include "impi/hostaddr.h"
 #include "libimpi/assist.h"
 #include "libimpi/comm_make.h"
+#include "libimpi/descriptors.h"
 #include "libimpi/failed.h"
 #include "libimpi/foreign.h"
 #include "libimpi/progress.h"
@@ -48,6 +50,7 @@ struct port {
     int fd;
     struct caller callers[SF_IMPI_PORT_CALLERS_MAX]; /* the oldest first */
     unsigned ncallers;
+    struct accept_rest rest; /* there is no descriptor for one more */
     struct port *next;
 };
 
@@ -310,12 +313,59 @@ static uint32_t check_caller(void *arg, const struct impi_chan_id *id)
     return id->to == p->name.number ? IMPI_CHAN_ACCEPT : IMPI_CHAN_REFUSE_TO;
 }
 
+static int64_t now_s(void)
+{
+    return clock_ms() / 1000;
+}
+
+static bool rests(const struct port *p)
+{
+    return accept_resting(&p->rest, now_s());
+}
+
+static void drop_oldest(struct port *p)
+{
+    close(p->callers[0].fd);
+    drop_caller(p, 0);
+}
+
+/* accept has failed with `error`.  True: try again.  Where there is no
+ * descriptor left the one in reserve is for one caller at a time; another one
+ * waits, but not for ever. */
+static bool make_room(struct port *p, int error)
+{
+    bool waited = p->rest.until != 0;
+
+    p->rest.until = 0;
+    if (p->ncallers == 0 && descriptors_lend(error))
+        return true;
+    if (waited && p->ncallers > 0) {
+        drop_oldest(p);
+        return true;
+    }
+    accept_rest_begin(&p->rest, error, now_s());
+    return false;
+}
+
+static int take_caller(struct port *p)
+{
+    int fd;
+
+    do
+        fd = accept4(p->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    while (fd < 0 && !not_now() && make_room(p, errno));
+    if (fd >= 0)
+        p->rest.until = 0;
+    return fd;
+}
+
 /* Who calls too often pushes out the oldest, which comes again if it is
  * honest. */
 static void enter_callers(struct port *p, const struct said *said)
 {
-    for (int i = 0; i < SF_ACCEPTS_MAX; i++) {
-        int fd = accept4(p->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    descriptors_keep();
+    for (int i = 0; i < SF_ACCEPTS_MAX && !rests(p); i++) {
+        int fd = take_caller(p);
         uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
         struct caller *c;
 
@@ -325,10 +375,8 @@ static void enter_callers(struct port *p, const struct said *said)
             close(fd);
             return;
         }
-        if (p->ncallers == SF_IMPI_PORT_CALLERS_MAX) {
-            close(p->callers[0].fd);
-            drop_caller(p, 0);
-        }
+        if (p->ncallers == SF_IMPI_PORT_CALLERS_MAX)
+            drop_oldest(p);
         c = &p->callers[p->ncallers++];
         c->fd = fd;
         netaddr_keep_alive(fd, SF_SILENCE);
@@ -403,6 +451,12 @@ static bool ready_caller(struct port *p, struct caller *ready)
     return false;
 }
 
+/* Where something else has to be looked after, too. */
+static int64_t soon(void)
+{
+    return clock_ms() + 1;
+}
+
 static short events_of(const struct caller *c)
 {
     const uint8_t *out;
@@ -415,7 +469,9 @@ static int wait_for_callers(const struct port *p, int64_t until)
 {
     struct pollfd fds[SF_IMPI_PORT_CALLERS_MAX + 1];
 
-    fds[0] = (struct pollfd){.fd = p->fd, .events = POLLIN};
+    if (rests(p))
+        until = soon();
+    fds[0] = (struct pollfd){.fd = rests(p) ? -1 : p->fd, .events = POLLIN};
     for (unsigned i = 0; i < p->ncallers; i++)
         fds[1 + i] = (struct pollfd){.fd = p->callers[i].fd,
                                      .events = events_of(&p->callers[i])};
@@ -425,10 +481,8 @@ static int wait_for_callers(const struct port *p, int64_t until)
 /* All have been told of a group that they shall not meet: they come again. */
 static void send_callers_back(struct port *p)
 {
-    while (p->ncallers > 0) {
-        close(p->callers[0].fd);
-        drop_caller(p, 0);
-    }
+    while (p->ncallers > 0)
+        drop_oldest(p);
 }
 
 /* ---- a root that connects ---- */
@@ -466,6 +520,13 @@ static int call_once(const struct impi_port *to, int fd, int64_t until,
     return rc;
 }
 
+static int open_socket(const struct in6_addr *ip)
+{
+    int fd = netaddr_open(ip);
+
+    return fd < 0 && descriptors_lend(errno) ? netaddr_open(ip) : fd;
+}
+
 static int call(const struct impi_port *to, int64_t until, struct errbuf *err)
 {
     const struct netaddr at = impi_hostaddr(to->addr, to->port);
@@ -474,7 +535,7 @@ static int call(const struct impi_port *to, int64_t until, struct errbuf *err)
 
     netaddr_print(where, &at);
     for (;;) {
-        int fd = netaddr_open(&at.ip), rc = -1;
+        int fd = open_socket(&at.ip), rc = -1;
 
         if (fd < 0)
             errprintf(&why, "%s", strerror(errno));
@@ -526,6 +587,8 @@ struct meeting {
     struct impi_side own;
     int deaf;    /* of the other group: impi_side_deaf() */
     bool closed; /* the other one has closed the connection */
+    bool barred; /* the own world may meet no other */
+    bool agreed; /* the roots, of a port for this meeting alone */
     struct port_children *children; /* that are accepted, or NULL */
     struct errbuf err;
     /* What it tells the others. */
@@ -599,6 +662,22 @@ static void fill_own(struct impi_side_proc *p)
     p->client = own.client;
 }
 
+/* With port 0 if it could take no connection, and why. */
+static void find_own(struct meeting *m, struct impi_side_proc *p)
+{
+    bool opened;
+
+    descriptors_left(); /* raises the limit before it listens */
+    opened = world_open(&m->err) == 0;
+    if (impi_be.p2p)
+        fill_own(p);
+    m->barred = !opened && (!impi_be.p2p || p->port != 0);
+    if (opened && !descriptors_left()) {
+        p->port = 0;
+        errprintf(&m->err, "no file descriptor is left for connections");
+    }
+}
+
 /* All processes of the group, at the root.  Port 0: that one cannot listen, and
  * says why for itself. */
 static int gather(struct meeting *m, uint8_t **all)
@@ -606,9 +685,7 @@ static int gather(struct meeting *m, uint8_t **all)
     uint8_t own[IMPI_SIDE_PROC_SIZE];
     struct impi_side_proc p = {.port = 0};
 
-    world_open(&m->err);
-    if (impi_be.p2p)
-        fill_own(&p);
+    find_own(m, &p);
     impi_side_proc_encode(own, &p);
     *all = malloc((size_t)m->size * sizeof(own));
     if (!*all)
@@ -644,11 +721,6 @@ static int number_clients(struct meeting *m)
                : fail(m, FAILED_OTHER, "the group has too many IMPI clients");
 }
 
-static uint16_t own_port(void)
-{
-    return impi_world_proc(&impi_be.world, (uint32_t)impi_be.rank).port;
-}
-
 /* The table is put together from encoded pieces, so it goes through the same
  * checks as a foreign one. */
 static int fill_side(struct meeting *m, const uint8_t *all)
@@ -669,7 +741,7 @@ static int fill_side(struct meeting *m, const uint8_t *all)
         mac_random(&s->number, sizeof(s->number)) < 0)
         return fail(m, FAILED, "no random numbers");
     /* That no process of this world may meet another is not told there. */
-    if (*m->err.text && (!impi_be.p2p || own_port() != 0))
+    if (m->barred)
         return fail(m, FAILED_OTHER, m->err.text);
     if (impi_side_put_procs(s, all, &m->err) < 0)
         return fail(m, FAILED_OTHER, m->err.text);
@@ -760,12 +832,6 @@ static void hang_up(struct meeting *m)
     m->fd = -1;
     free(m->table);
     m->table = NULL;
-}
-
-/* Where something else has to be looked after, too. */
-static int64_t soon(void)
-{
-    return clock_ms() + 1;
 }
 
 /* -1: nobody came in time, or will (text). */
@@ -1028,6 +1094,12 @@ static int64_t time_from(MPI_Info info, bool acceptor)
 
 static void find_named(struct meeting *m, const char *name)
 {
+    if (m->agreed && !*name) {
+        fail(m, FAILED_OTHER,
+             m->acceptor ? "the root of this group cannot listen"
+                         : "the root of the other group cannot listen");
+        return;
+    }
     if (!m->acceptor) {
         if (impi_port_parse(&m->name, name, &m->err) < 0)
             fail(m, FAILED_PORT, m->err.text);
@@ -1125,6 +1197,7 @@ static int begin_meeting(struct meeting *m, const char *name, MPI_Comm *newcomm)
     if (m->children)
         m->children->wanted = m->told.wanted;
     hang_up(m);
+    descriptors_keep();
     impi_side_free(&m->own);
     explicit_bzero(m, sizeof(*m));
     return rc;
@@ -1212,6 +1285,7 @@ int port_meet(char name[IMPI_PORT_NAME_SIZE], bool acceptor, int root,
                         .root = root,
                         .acceptor = acceptor,
                         .fd = -1,
+                        .agreed = true,
                         .until = clock_ms() + READY_MS};
     int rc = begin_meeting(&m, name, newcomm);
 

@@ -25,6 +25,7 @@
 #include "libimpi/foreign.h"
 #include "libimpi/group.h"
 #include "libimpi/conns.h"
+#include "libimpi/descriptors.h"
 #include "libimpi/disk_watch.h"
 #include "libimpi/lives.h"
 #include "libimpi/port.h"
@@ -255,6 +256,7 @@ static void say_exit(int code, void *arg)
 static void after_fork(void)
 {
     agent_close(&impi_be.agent);
+    descriptors_end();
     conns_forget();
 }
 
@@ -273,6 +275,7 @@ static void start(struct task_env *env)
     if (!path || agent_connect(&impi_be.agent, path, &err) < 0 ||
         agent_hello(&impi_be.agent, &hello, env, &fd, &err) < 0)
         be_die(1, "SF-E400: %s", path ? err.text : "no SLURM_IMPI_AGENT");
+    descriptors_keep();
     impi_be.started = true;
     impi_be.pid = getpid();
     impi_be.generation = env->generation;

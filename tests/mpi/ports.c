@@ -11,20 +11,22 @@
  * unheard (the same, where only the roots have talked), or leaderless (the
  * same, in MPI_Intercomm_create), or alone (the leaders meet by themselves,
  * then their worlds by MPI_Intercomm_create), or world (as talk, between the
- * halves of one world), or names (both), or deaf ROLE (a process of that world
- * has no descriptor left to listen), or deaf-alone ROLE (the same, in
- * MPI_Intercomm_create).
+ * halves of one world), or names (both), or deaf ROLE (the last process of that
+ * world has no descriptor left), or deaf-root ROLE (the same, where it is the
+ * root), or deaf-alone ROLE (the same, in MPI_Intercomm_create of the first
+ * processes), or deaf-join ROLE (the first process of one world, or the last,
+ * in MPI_Comm_join).
  */
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdint.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "descriptors.h"
 
 static int accepts;
+static int is_deaf; /* this process has no descriptor left while it meets */
 
 static int class_of(int rc)
 {
@@ -74,10 +76,14 @@ static int meet_as(const char *name, MPI_Comm local, int root, MPI_Comm *inter)
     } else if (own == root) {
         look_up(name, port);
     }
+    if (is_deaf)
+        take_descriptors();
     if (accepts)
         rc = MPI_Comm_accept(port, MPI_INFO_NULL, root, local, inter);
     else
         rc = MPI_Comm_connect(port, MPI_INFO_NULL, root, local, inter);
+    if (is_deaf)
+        give_descriptors_back();
     if (accepts && own == root) {
         if (strcmp(name, "-") != 0)
             MPI_Unpublish_name(name, MPI_INFO_NULL, port);
@@ -480,29 +486,10 @@ static void leaderless(const char *name)
     MPI_Comm_free(&inter);
 }
 
-/* ---- one of them cannot listen ---- */
-
-#define DESCRIPTORS 8
-static struct rlimit descriptors;
-
-/* From now on this process opens none: all below the limit are in use, by
- * whoever will not close them.  (poll() takes no more than it.) */
-static void take_descriptors(int for_good)
-{
-    struct rlimit few;
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-    CHECK(fd >= DESCRIPTORS && close(fd) == 0);
-    CHECK(getrlimit(RLIMIT_NOFILE, &descriptors) == 0);
-    few = descriptors;
-    few.rlim_cur = DESCRIPTORS;
-    if (for_good)
-        few.rlim_max = DESCRIPTORS;
-    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
-}
+/* ---- one of them has no descriptor left ---- */
 
 /* Open MPI's text is that of the class alone. */
-static int names_who(int rc, int who, int ours)
+static int names_who(int rc, int ours)
 {
 #ifdef OPEN_MPI
     return 1;
@@ -510,53 +497,56 @@ static int names_who(int rc, int who, int ours)
     char text[MPI_MAX_ERROR_STRING] = "", want[64];
     int len;
 
-    snprintf(want, sizeof(want), "process %d of %s group", who,
+    snprintf(want, sizeof(want), "of %s group cannot",
              ours ? "this" : "the other");
     MPI_Error_string(rc, text, &len);
-    if (strstr(text, want) || (ours && strstr(text, "cannot listen")))
+    if (strstr(text, want) ||
+        (is_deaf && (strstr(text, "cannot listen") ||
+                     strstr(text, "no file descriptor is left"))))
         return 1;
     fprintf(stderr, "rank %d: %s\n", rank, text);
     return 0;
 }
 
-/* The last process of one of the worlds cannot listen, so they do not meet, and
- * all hear why.  Then it can. */
-static void deaf(const char *name, int ours)
+/* They do not meet, and all hear why.  Then that process has some again. */
+static void deaf(const char *name, int ours, int root)
 {
     char again[64]; /* the first may still be found for a while */
     MPI_Comm inter;
-    int rc, last = size - 1;
+    int rc;
 
-    MPI_Allreduce(&size, &rc, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    if (ours && rank == last)
-        take_descriptors(0);
+    MPI_Barrier(MPI_COMM_WORLD); /* they can talk */
+    is_deaf = ours && rank == size - 1;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    rc = meet_as(name, MPI_COMM_WORLD, 0, &inter);
+    rc = meet_as(name, MPI_COMM_WORLD, root, &inter);
     CHECK(class_of(rc) == MPI_ERR_OTHER && inter == MPI_COMM_NULL);
-    if (ours && rank == last)
-        CHECK(setrlimit(RLIMIT_NOFILE, &descriptors) == 0);
-    CHECK(names_who(rc, 1, ours));
+    CHECK(names_who(rc, ours));
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    is_deaf = 0;
     snprintf(again, sizeof(again), "%s again", name);
     talk(again, MPI_COMM_WORLD, 0);
 }
 
-/* The same where the leaders have met alone, and the second process is it, also
- * when libimpi has raised its limit to what it may be. */
+/* The same where the leaders have met alone. */
 static void deaf_of_leaders(const char *name, int ours)
 {
     MPI_Comm leaders = MPI_COMM_NULL, inter;
     int rc;
 
-    if (rank == 0)
+    if (rank == 0) {
         leaders = meet(name, MPI_COMM_SELF, 0);
-    MPI_Allreduce(&size, &rc, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    if (ours && rank == 1)
-        take_descriptors(1);
+        MPI_Barrier(leaders); /* they can talk */
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    is_deaf = ours && rank == size - 1;
+    if (is_deaf)
+        take_descriptors();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     rc = MPI_Intercomm_create(MPI_COMM_WORLD, 0, leaders, 0, 14, &inter);
     CHECK(class_of(rc) == MPI_ERR_OTHER);
-    CHECK(names_who(rc, 1, ours));
+    CHECK(names_who(rc, ours));
+    if (is_deaf)
+        give_descriptors_back();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     if (leaders != MPI_COMM_NULL)
         MPI_Comm_disconnect(&leaders);
@@ -588,11 +578,10 @@ static int call(int port)
     return fd;
 }
 
-/* The first and the last process join over a socket between them. */
-static void join(void)
+/* A socket between the first and the last process; -1: neither. */
+static int ends_of_world(void)
 {
-    int port = 0, fd, listener, value = rank, got = -1;
-    MPI_Comm inter;
+    int port = 0, fd = -1, listener;
 
     if (rank == 0) {
         listener = listen_here(&port);
@@ -602,15 +591,49 @@ static void join(void)
     } else if (rank == size - 1) {
         MPI_Recv(&port, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         fd = call(port);
-    } else {
-        return;
     }
+    return fd;
+}
+
+/* They join over it. */
+static void join(void)
+{
+    int fd = ends_of_world(), value = rank, got = -1;
+    MPI_Comm inter;
+
+    if (fd < 0)
+        return;
     MPI_Comm_join(fd, &inter);
     MPI_Sendrecv(&value, 1, MPI_INT, 0, 1, &got, 1, MPI_INT, 0, 1, inter,
                  MPI_STATUS_IGNORE);
     CHECK(got == size - 1 - rank);
     MPI_Comm_disconnect(&inter);
     close(fd);
+}
+
+/* Who of the two listens is decided by lot. */
+static void deaf_join(int first)
+{
+    int fd = ends_of_world(), rc;
+    MPI_Comm inter;
+
+    if (fd >= 0) {
+        is_deaf = first ? rank == 0 : rank != 0;
+        if (is_deaf)
+            take_descriptors();
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        rc = MPI_Comm_join(fd, &inter);
+        CHECK(class_of(rc) == MPI_ERR_OTHER && inter == MPI_COMM_NULL);
+        CHECK(names_who(rc, is_deaf));
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+        if (is_deaf)
+            give_descriptors_back();
+        is_deaf = 0;
+        close(fd);
+    }
+    join();
 }
 
 /* Its lower and its upper half; and two processes over a socket. */
@@ -623,6 +646,22 @@ static void halves(const char *name)
     talk(name, half, 0);
     MPI_Comm_free(&half);
     join();
+}
+
+/* With a role as the last argument. */
+static void run_deaf(const char *name, const char *what, const char *own,
+                     const char *whose)
+{
+    int ours = strcmp(own, whose) == 0;
+
+    if (strcmp(what, "deaf") == 0)
+        deaf(name, ours, 0);
+    else if (strcmp(what, "deaf-root") == 0)
+        deaf(name, ours, size - 1);
+    else if (strcmp(what, "deaf-alone") == 0)
+        deaf_of_leaders(name, ours);
+    else
+        deaf_join(ours);
 }
 
 int main(int argc, char **argv)
@@ -638,12 +677,8 @@ int main(int argc, char **argv)
         talk(argv[2], MPI_COMM_WORLD, 0);
     } else if (strcmp(argv[3], "leaderless") == 0) {
         leaderless(argv[2]);
-    } else if (strcmp(argv[3], "deaf") == 0) {
-        CHECK(argc == 5);
-        deaf(argv[2], strcmp(argv[1], argv[4]) == 0);
-    } else if (strcmp(argv[3], "deaf-alone") == 0) {
-        CHECK(argc == 5);
-        deaf_of_leaders(argv[2], strcmp(argv[1], argv[4]) == 0);
+    } else if (argc == 5) {
+        run_deaf(argv[2], argv[3], argv[1], argv[4]);
     } else if (strcmp(argv[3], "alone") == 0) {
         leaders_alone(argv[2]);
     } else if (strcmp(argv[3], "world") == 0) {

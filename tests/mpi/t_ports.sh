@@ -116,6 +116,16 @@ case_meet $title mpich:2 openmpi:1 "deaf accept"
 case_meet $title mpich:1 openmpi:2 "deaf connect"
 case_meet $title openmpi:2 mpich:2 "deaf-alone accept"
 case_meet $title openmpi:1 mpich:3 "deaf-alone connect"
+title=so_is_a_root_without_descriptors
+case_meet $title mpich:1 openmpi:2 "deaf-root accept"
+case_meet $title openmpi:2 "mpich:1 openmpi:1" "deaf-root accept"
+case_meet $title openmpi:1 mpich:2 "deaf-root connect"
+case_meet $title mpich:2 "openmpi:1 mpich:1" "deaf-root connect"
+case_meet $title mpich:1 openmpi:1 "deaf-alone accept"
+case_meet $title openmpi:1 mpich:1 "deaf-alone accept"
+case_one $title "deaf-join accept" mpich:1 openmpi:1
+case_one $title "deaf-join connect" mpich:1 openmpi:1
+case_one $title "deaf-join connect" openmpi:2
 title=without_a_leader_the_whole_group_has_an_error
 case_lost $title leaderless mpich:1 "mpich:1 openmpi:1"
 case_lost $title leaderless openmpi:2 mpich:3
