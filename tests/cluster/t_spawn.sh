@@ -143,6 +143,19 @@ case_soft_where_the_allocation_is_full() {
     assert_nothing_left
 }
 
+# Of the children that are seen none has been started before the world could
+# meet them.
+case_none_is_started_for_a_world_that_cannot_meet_it() {
+    in_job srun --mpi=impi -N1 -n2 --exact "$M" deaf "$O" 2
+    spawned 2
+    in_job srun --mpi=impi -N1 -n2 --exact "$O" deaf "$M" 1
+    spawned 1
+    in_job srun --mpi=impi -N1 -n1 --exact "$M" deaf "$O" 2 \
+        : -N1 -n1 --exact "$O" deaf "$O" 2
+    spawned 2
+    assert_nothing_left
+}
+
 case_a_program_that_is_not_there() {
     in_job srun --mpi=impi -N1 -n1 --exact "$M" fails "$WORK/nobody" 2
     assert_code 0

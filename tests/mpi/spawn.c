@@ -8,14 +8,16 @@
  * world (from MPI_COMM_WORLD), self (rank 0, from MPI_COMM_SELF), half (the
  * processes of this library, where the world has several), twice, lingers
  * (twice, and no child ends before there is a file "leave"), fails (the error
- * is MPI_ERR_SPAWN, and the world goes on), dies (the children's world ends
- * with code 7 after it has met this one).  The children are called with "child
- * WHAT".
+ * is MPI_ERR_SPAWN, and the world goes on), deaf (the same, while the last
+ * process has no descriptor left, then it has and they come), dies (the
+ * children's world ends with code 7 after it has met this one).  The children
+ * are called with "child WHAT".
  */
 #include <limits.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "descriptors.h"
 
 #define MOST 20 /* children */
 
@@ -127,18 +129,32 @@ static void meet(MPI_Comm comm, int root)
     CHECK(inter == MPI_COMM_NULL);
 }
 
-static void fails(void)
+static void fails(int root)
 {
     int codes[MOST] = {0}, class = 0, rc;
     MPI_Comm inter;
 
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    rc = MPI_Comm_spawn(commands[0], argvs[0], maxprocs[0], infos[0], 0,
+    rc = MPI_Comm_spawn(commands[0], argvs[0], maxprocs[0], infos[0], root,
                         MPI_COMM_WORLD, &inter, codes);
     MPI_Error_class(rc, &class);
     CHECK(class == MPI_ERR_SPAWN && inter == MPI_COMM_NULL);
     for (int i = 0; i < maxprocs[0] && i < MOST; i++)
         CHECK(codes[i] != MPI_SUCCESS);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+/* That process is not the root, then it is. */
+static void deaf(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD); /* all can talk */
+    if (rank == size - 1)
+        take_descriptors();
+    fails(0);
+    fails(size - 1);
+    if (rank == size - 1)
+        give_descriptors_back();
+    meet(MPI_COMM_WORLD, 0);
 }
 
 static void dies(void)
@@ -214,7 +230,9 @@ int main(int argc, char **argv)
     else if (strcmp(what, "half") == 0)
         half();
     else if (strcmp(what, "fails") == 0)
-        fails();
+        fails(0);
+    else if (strcmp(what, "deaf") == 0)
+        deaf();
     else if (strcmp(what, "dies") == 0)
         dies();
     else if (strcmp(what, "twice") == 0 || strcmp(what, "lingers") == 0)
