@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/conf.h"
+#include "base/meant.h"
 
 #define CONF_KEYS_MAX 128 /* keys in one table */
 
@@ -46,6 +47,21 @@ static const struct conf_key *find_key(const struct conf_key *keys,
             return &keys[i];
     }
     return NULL;
+}
+
+/* What is wrong with a key that find_key() does not find. */
+static const char *unknown_key(const struct conf_key *keys, size_t nkeys,
+                               const char *name, struct errbuf *err)
+{
+    struct meant m;
+
+    meant_begin(&m, name);
+    for (size_t i = 0; i < nkeys; i++)
+        meant_try(&m, keys[i].name);
+    if (!m.word)
+        return "no such key";
+    errprintf(err, "no such key; did you mean %s?", m.word);
+    return err->text;
 }
 
 static const char *set_bool(bool *member, const char *value)
@@ -178,7 +194,7 @@ static int handle(void *user, const char *section, const char *name,
         return 1;
     }
     if (!key) {
-        complain(r, line, name, "no such key");
+        complain(r, line, name, unknown_key(r->keys, r->nkeys, name, &err));
         return 1;
     }
     index = (size_t)(key - r->keys);
@@ -268,7 +284,8 @@ const char *conf_set(const struct conf_key *keys, size_t nkeys, void *config,
 {
     const struct conf_key *it = find_key(keys, nkeys, key);
 
-    return it ? set_member(config, it, value, err) : "no such key";
+    return it ? set_member(config, it, value, err)
+              : unknown_key(keys, nkeys, key, err);
 }
 
 struct finding {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/meant.h"
 #include "sfabric/sfabric.h"
 
 static const struct sfabric_cmd *const cmds[] = {
@@ -57,6 +58,18 @@ static const struct sfabric_cmd *find(const char *word)
     return NULL;
 }
 
+static int no_command(const char *word)
+{
+    struct meant m;
+
+    meant_begin(&m, word);
+    for (size_t i = 0; i < NCMDS; i++)
+        meant_try(&m, cmds[i]->name);
+    if (!m.word)
+        return sfabric_fail("no command \"%s\"; see --help", word);
+    return sfabric_fail("no command \"%s\"; did you mean %s?", word, m.word);
+}
+
 static bool wants_help(char **argv)
 {
     while (*++argv) {
@@ -75,7 +88,7 @@ static int run(int argc, char **argv, struct sfabric_options *o)
     if (word && (strcmp(word, "--help") == 0 || strcmp(word, "help") == 0))
         return help();
     if (!cmd)
-        return sfabric_fail("no command \"%s\"; see --help", word);
+        return no_command(word);
     if (wants_help(argv))
         return word ? help_of(cmd) : help();
     if (word) {

@@ -225,6 +225,10 @@ ok "check: the limit can be lifted" says 0 'deadlock *none' \
     mapperd --check=line:15 --max-hops=20
 ok "check: no such net" says 2 nonesuch mapperd --check=nonesuch
 ok "check: no such host" says 2 'h99' mapperd --check=C64 --host=h99
+ok "a command that is not quite right" says 3 \
+    'no command "hots"; did you mean hosts?$' sfabric hots
+ok "a command that is like none" says 3 'no command "quux"; see --help$' \
+    sfabric quux
 ok "mapperd: help" says 0 "--check" mapperd --help
 ok "mapperd: unknown option" says 2 usage mapperd --nonsense
 

@@ -70,8 +70,11 @@ static void conf_sets_one_key(void **state)
         "9 is not between 1 and 8");
     assert_int_equal(site.rails, 8);
     assert_string_equal(
-        conf_set(site_keys, N_SITE_KEYS, &site, "Rail", "1", &err),
+        conf_set(site_keys, N_SITE_KEYS, &site, "Colour", "1", &err),
         "no such key");
+    assert_string_equal(
+        conf_set(site_keys, N_SITE_KEYS, &site, "Rail", "1", &err),
+        "no such key; did you mean Rails?");
     conf_free(site_keys, N_SITE_KEYS, &site);
 }
 
@@ -92,6 +95,40 @@ static void conf_names_file_line_and_key_of_all_errors(void **state)
     assert_string_equal(c.text[2], "site.conf:3: Colour: no such key");
     assert_string_equal(c.text[3], "site.conf:4: Rails: given twice");
     conf_free(site_keys, N_SITE_KEYS, &site);
+}
+
+/* What KEY=1 is told. */
+static const char *told(const char *key)
+{
+    static struct complaints c;
+    struct site site = {.rails = 1};
+    char line[300];
+
+    memset(&c, 0, sizeof(c));
+    snprintf(line, sizeof(line), "%s=1\n", key);
+    assert_int_equal(
+        conf_parse("f", line, site_keys, N_SITE_KEYS, &site, collect, &c), -1);
+    assert_int_equal(c.n, 1);
+    conf_free(site_keys, N_SITE_KEYS, &site);
+    return c.text[0];
+}
+
+static void conf_says_which_key_was_meant(void **state)
+{
+    char long_one[201];
+
+    assert_string_equal(told("Rial"), "f:1: Rial: no such key");
+    assert_string_equal(told("raisl"),
+                        "f:1: raisl: no such key; did you mean Rails?");
+    assert_string_equal(told("Nmae"),
+                        "f:1: Nmae: no such key; did you mean Name?");
+    assert_string_equal(told("Nme"),
+                        "f:1: Nme: no such key; did you mean Name?");
+    assert_string_equal(told("o"), "f:1: o: no such key");
+    memset(long_one, 'x', 180);
+    long_one[180] = '\0';
+    assert_non_null(strstr(told(long_one), "x: no such key"));
+    assert_null(strstr(told(long_one), "mean"));
 }
 
 /* Values behind blanks, remarks behind values; inih would take the second line
@@ -174,6 +211,7 @@ int main(void)
         cmocka_unit_test(conf_reads_each_type),
         cmocka_unit_test(conf_sets_one_key),
         cmocka_unit_test(conf_names_file_line_and_key_of_all_errors),
+        cmocka_unit_test(conf_says_which_key_was_meant),
         cmocka_unit_test(conf_lines_may_be_indented_and_have_remarks),
         cmocka_unit_test(conf_names_a_line_that_is_too_long),
         cmocka_unit_test(conf_missing_file_is_named),
