@@ -184,7 +184,9 @@ static int route_it(struct run *r)
     double cpu = clock_cpu_s();
 
     if (r->check->engine && !net_engine_parse(r->check->engine, &params.engine))
-        return errprintf(&r->why, "no engine is called %s", r->check->engine);
+        return errprintf(&r->why,
+                         "no engine is called %s; there are " NET_ENGINES,
+                         r->check->engine);
     routes = net_routes_new(r->map, &params, &r->why);
     if (!routes)
         return -1;

@@ -105,6 +105,8 @@ bool net_routes_reach(const struct net_routes *r, uint32_t src, uint32_t dst,
 
 /* What it became: never NET_AUTO. */
 enum net_engine net_routes_engine(const struct net_routes *r);
+/* As a person who names another one is told. */
+#define NET_ENGINES "auto, dmodk, pairs, updown, gm2"
 const char *net_engine_name(enum net_engine engine);
 bool net_engine_parse(const char *name, enum net_engine *engine);
 

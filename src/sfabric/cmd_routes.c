@@ -28,7 +28,10 @@ static bool take(int val, const char *value, void *wishes)
     struct wishes *w = wishes;
 
     (void)val;
-    return net_engine_parse(value, &w->params.engine);
+    if (net_engine_parse(value, &w->params.engine))
+        return true;
+    sfabric_fail("no engine is called %s; there are " NET_ENGINES, value);
+    return false;
 }
 
 /* -1: not to be understood. */

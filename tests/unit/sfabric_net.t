@@ -225,6 +225,12 @@ ok "check: the limit can be lifted" says 0 'deadlock *none' \
     mapperd --check=line:15 --max-hops=20
 ok "check: no such net" says 2 nonesuch mapperd --check=nonesuch
 ok "check: no such host" says 2 'h99' mapperd --check=C64 --host=h99
+ok "check: another engine is told which there are" says 2 \
+    'no engine is called fast; there are auto, dmodk, pairs, updown, gm2$' \
+    mapperd --check="$c64" --engine=fast
+ok "routes: so it is here" says 3 \
+    'no engine is called fast; there are auto, dmodk, pairs, updown, gm2$' \
+    sfabric routes --engine=fast h0 "$c64"
 ok "a command that is not quite right" says 3 \
     'no command "hots"; did you mean hosts?$' sfabric hots
 ok "a command that is like none" says 3 'no command "quux"; see --help$' \
