@@ -22,6 +22,7 @@
 #include "net/same.h"
 
 #define VIRTUAL_MOST 3600000000000ULL /* an hour */
+#define UNREACHED_MOST 16             /* hosts that are named */
 
 struct run {
     const struct mapperd_check *check;
@@ -68,6 +69,26 @@ static void tell_probes(struct run *r, const struct explore *x, uint64_t took,
             (double)took / 1e9, cpu, (double)s.bytes / 1e6);
 }
 
+/* Hosts of the net file that no cable joins to ours. */
+static void tell_unreached(struct run *r, const struct net *reach)
+{
+    const struct net *net = r->truth;
+    uint32_t told = 0;
+
+    fprintf(r->out, "out of reach %u hosts:", net->nhosts - reach->nhosts);
+    for (uint32_t n = 0; n < net->nnodes; n++) {
+        if (!net_is_host(net, n) ||
+            net_find_name(reach, net->nodes[n].name) != NET_NONE)
+            continue;
+        if (told++ == UNREACHED_MOST) {
+            fprintf(r->out, " ...");
+            break;
+        }
+        fprintf(r->out, " %s", net->nodes[n].name);
+    }
+    fprintf(r->out, "\n");
+}
+
 static void compare(struct run *r, const struct explore *x)
 {
     uint32_t there;
@@ -84,8 +105,7 @@ static void compare(struct run *r, const struct explore *x)
         r->status = 1;
     }
     if (reach && reach->nhosts < r->truth->nhosts)
-        fprintf(r->out, "out of reach %u hosts\n",
-                r->truth->nhosts - reach->nhosts);
+        tell_unreached(r, reach);
     for (uint32_t i = 0; (doubt = explore_doubt(x, i)); i++)
         fprintf(r->out, "not told     %s\n", doubt);
     net_free(reach);

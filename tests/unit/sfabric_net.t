@@ -231,6 +231,14 @@ ok "check: another engine is told which there are" says 2 \
 ok "routes: so it is here" says 3 \
     'no engine is called fast; there are auto, dmodk, pairs, updown, gm2$' \
     sfabric routes --engine=fast h0 "$c64"
+grep -vw 'h5\|h63' "$c64" >"$tmp/loose.net"
+grep '^host h\(5\|63\) ' "$c64" >>"$tmp/loose.net"
+ok "check: hosts that no cable leads to are named" says 0 \
+    'out of reach 2 hosts: h5 h63$' mapperd --check="$tmp/loose.net"
+"$same" --write C64+cut=40:7 "$tmp/loose.net"
+ok "check: of many the first ones" says 0 \
+    'out of reach [0-9]* hosts:\( h[0-9]*\)\{16\} \.\.\.$' \
+    mapperd --check="$tmp/loose.net"
 ok "a command that is not quite right" says 3 \
     'no command "hots"; did you mean hosts?$' sfabric hots
 ok "a command that is like none" says 3 'no command "quux"; see --help$' \
