@@ -67,8 +67,49 @@ static void print_rail(struct json_object *rail, int64_t now)
     print_evidence(rail, now);
 }
 
+#define HEARD_LATELY 10000 /* ms: whoever speaks now is there */
+
+/* Of the rails, who was heard last the longest ago; NULL: nobody ever was. */
+static const char *silent_one(struct json_object *node, int64_t now,
+                              int64_t *ago)
+{
+    size_t nrails, n;
+    struct json_object *rails = jsonx_array(node, "rails", &nrails), *list, *e;
+    const char *who = NULL;
+
+    *ago = 0;
+    for (size_t r = 0; r < nrails; r++) {
+        list = jsonx_array(json_object_array_get_idx(rails, r), "evidence", &n);
+        for (size_t i = 0; i < n; i++) {
+            e = json_object_array_get_idx(list, i);
+            if (who && now - number(e, "at") <= *ago)
+                continue;
+            who = text(e, "from");
+            *ago = now - number(e, "at");
+        }
+    }
+    return who;
+}
+
+/* Asks whether a daemon is there only where it may not be. */
+static void print_unknown(struct json_object *node, int64_t now)
+{
+    int64_t ago;
+    const char *who = silent_one(node, now, &ago);
+
+    if (!who)
+        puts("  unknown: nobody has reported it; does hsnd, mapperd or nicd "
+             "run there?");
+    else if (ago > HEARD_LATELY)
+        printf("  unknown: %s there is silent for %.0f s; does it run, and "
+               "reach switchmgrd?\n",
+               who, (double)ago / 1000.0);
+    else
+        puts("  unknown: who reports it is heard, and does not know more");
+}
+
 /* What each state means for jobs. */
-static void print_meaning(struct json_object *node, bool dry)
+static void print_meaning(struct json_object *node, bool dry, int64_t now)
 {
     const char *state = text(node, "state");
 
@@ -94,8 +135,7 @@ static void print_meaning(struct json_object *node, bool dry)
         puts("  steps that need it are refused (unless DownPolicy or "
              "RefusePercent say otherwise)");
     if (strcmp(state, "unknown") == 0)
-        puts("  unknown: who reported it is silent; is hsnd or mapperd "
-             "running there?");
+        print_unknown(node, now);
     else if (strcmp(state, "flapping") == 0)
         puts("  flapping: went down FlapCount times within FlapWindow; quiet "
              "for FlapQuiet makes it healthy");
@@ -156,7 +196,7 @@ static int run(int argc, char **argv, struct sfabric_options *o)
             print_rail(json_object_array_get_idx(rails, i),
                        number(reply, "now"));
         print_around(reply);
-        print_meaning(node, flag(reply, "dry_run"));
+        print_meaning(node, flag(reply, "dry_run"), number(reply, "now"));
     }
     json_object_put(reply);
     return rc;

@@ -262,6 +262,11 @@ while True:
     c.sendall(sys.argv[2].encode() + b"\n")
     c.close()' "$@"
 }
+stop_answers() { # (bash forgets COPROC_PID as soon as it has ended)
+    local pid=$COPROC_PID
+    kill "$pid"
+    wait "$pid" 2>/dev/null
+}
 map='"known": true, "version": 7, "configured": true, "verify_us": 1, "at": 5'
 maps="{$map, \"leader\": \"n0\", \"rail\": 0}, {$map, \"leader\": \"n9\", \"rail\": 1}"
 coproc answers "$tmp/mgr" "{\"ok\": true, \"now\": 6, \"map\": {$map}, \"maps\": [$maps], \"nodes\": []}"
@@ -269,6 +274,31 @@ read -r _ <&"${COPROC[0]}"
 ok "a line for the map of each rail" \
     says 3 '^map 7 of rail 1 by n9' sfabric -s "$tmp/mgr"
 ok "... also the first one's" grep -q '^map 7 of rail 0 by n0' "$tmp/out"
-kill "$COPROC_PID"
+stop_answers
+
+# ---- why a node is unknown: who is asked for is who may not run ----
+
+# why_says PATTERN EVIDENCE: of n1 at 100 s
+why_says() {
+    local rc
+    rm -f "$tmp/mgr"
+    coproc answers "$tmp/mgr" "{\"ok\": true, \"now\": 100000, \"node\": \
+{\"name\": \"n1\", \"state\": \"unknown\", \"in_slurm\": true, \"rails\": [{\"rail\": 0, \
+\"state\": \"unknown\", \"since\": 5000, \"why\": \"x\", \"evidence\": [$2]}]}}"
+    read -r _ <&"${COPROC[0]}"
+    says 3 "$1" sfabric -s "$tmp/mgr" why n1
+    rc=$?
+    stop_answers
+    return $rc
+}
+said_by() { echo "{\"from\": \"$1\", \"seen\": \"up\", \"why\": \"\", \"at\": $2}"; }
+ok "why: who is silent is named" why_says \
+    'unknown: hsnd there is silent for 60 s; does it run, and reach switchmgrd?$' \
+    "$(said_by mapperd 99500), $(said_by hsnd 40000)"
+ok "why: nobody who is heard is asked for" why_says \
+    'unknown: who reports it is heard, and does not know more$' \
+    "$(said_by mapperd 99500), $(said_by hsnd 99000)"
+ok "why: where nobody was ever heard" why_says \
+    'unknown: nobody has reported it; does hsnd, mapperd or nicd run there?$' ""
 
 finish
