@@ -21,10 +21,18 @@ static void report(const char *text, void *arg)
     log_error("SF-E850 %s", text);
 }
 
+/* A command line that cannot be read. */
 static int wrong(const char *text)
 {
     fprintf(stderr, "mapperd: %s\n\n%s", text, settings_usage);
-    return EXIT_USAGE;
+    return -1;
+}
+
+/* What can be read, and is wrong. */
+static int refuse(const struct errbuf *err)
+{
+    log_error("SF-E850 %s", err->text);
+    return -1;
 }
 
 static int open_log(const struct settings *s, struct errbuf *err)
@@ -42,35 +50,41 @@ static int open_log(const struct settings *s, struct errbuf *err)
     return 0;
 }
 
-/* The file first, then the command line over it. */
-static int read_settings(struct settings *s, int argc, char **argv,
-                         struct errbuf *err)
+/* The file first, then the command line over it.  As settings_options(), but
+ * that what is wrong has been told. */
+static int read_settings(struct settings *s, int argc, char **argv)
 {
     struct settings first;
+    struct errbuf err = {""};
     char *conf = NULL;
     int rc;
 
     settings_default(&first);
-    rc = settings_options(&first, argc, argv, &conf, err);
+    rc = settings_options(&first, argc, argv, &conf, &err);
     settings_free(&first);
-    if (rc != 0)
+    if (rc < 0)
+        return wrong(err.text);
+    if (rc > 0)
         return rc;
-    settings_default(s);
     if (settings_read(s, conf ? conf : SITEDIR_CONF("mapper.conf"),
                       conf != NULL, report, NULL) < 0)
-        return errprintf(err, "mapper.conf is wrong");
-    if (settings_options(s, argc, argv, &conf, err) < 0 ||
-        settings_finish(s, err) < 0)
         return -1;
-    return open_log(s, err);
+    if (settings_options(s, argc, argv, &conf, &err) < 0 ||
+        settings_finish(s, &err) < 0 || open_log(s, &err) < 0)
+        return refuse(&err);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
+    const struct log_options log = {.program = "mapperd",
+                                    .level = LOG_LEVEL_WARN};
     struct mapperd d = {0};
-    struct errbuf err = {""};
-    int rc = read_settings(&d.settings, argc, argv, &err);
+    int rc;
 
+    log_open(&log);
+    settings_default(&d.settings);
+    rc = read_settings(&d.settings, argc, argv);
     if (rc == 2)
         return mapperd_check_main(argc, argv);
     if (rc == 1) {
@@ -82,7 +96,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (rc < 0)
-        rc = wrong(err.text);
+        rc = EXIT_USAGE;
     else
         rc = d.settings.prober ? run_ib(&d.settings) : mapperd_run(&d);
     settings_free(&d.settings);

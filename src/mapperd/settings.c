@@ -123,13 +123,38 @@ void settings_free(struct settings *s)
     conf_free(keys, NKEYS, s);
 }
 
+/* Words of which there are few. */
+static int check_words(const struct settings *s, struct errbuf *err)
+{
+    enum net_engine engine;
+
+    if (s->protocol && strcmp(s->protocol, "gm1") != 0 &&
+        strcmp(s->protocol, "gm2") != 0)
+        return errprintf(err, "Protocol: not gm1 or gm2: %s", s->protocol);
+    if (s->prober && strcmp(s->prober, "ib") != 0)
+        return errprintf(err, "Prober: not ib: %s", s->prober);
+    if (s->engine && !net_engine_parse(s->engine, &engine))
+        return errprintf(
+            err, "Routes: no engine is called %s; there are " NET_ENGINES,
+            s->engine);
+    return 0;
+}
+
 int settings_read(struct settings *s, const char *path, bool must,
                   conf_error_f *report, void *arg)
 {
+    struct errbuf err;
+
     if (!must && access(path, F_OK) < 0)
         return 0;
     s->conf = strdup(path);
-    return conf_read(path, must, keys, NKEYS, s, report, arg);
+    if (conf_read(path, must, keys, NKEYS, s, report, arg) < 0)
+        return -1;
+    if (check_words(s, &err) == 0)
+        return 0;
+    conf_locate(&err, path);
+    report(err.text, arg);
+    return -1;
 }
 
 const char *settings_set(struct settings *s, const char *key, const char *value,
@@ -156,17 +181,8 @@ static int default_paths(struct settings *s)
 
 int settings_finish(struct settings *s, struct errbuf *err)
 {
-    enum net_engine engine;
-
-    if (s->protocol && strcmp(s->protocol, "gm1") != 0 &&
-        strcmp(s->protocol, "gm2") != 0)
-        return errprintf(err, "Protocol: not gm1 or gm2: %s", s->protocol);
-    if (s->prober && strcmp(s->prober, "ib") != 0)
-        return errprintf(err, "Prober: not ib: %s", s->prober);
-    if (s->engine && !net_engine_parse(s->engine, &engine))
-        return errprintf(err,
-                         "Routes: not auto, dmodk, pairs, updown or gm2: %s",
-                         s->engine);
+    if (check_words(s, err) < 0)
+        return -1;
     /* Where verbose output goes is a wish for it, in the file, too. */
     s->verbose |= s->verbose_file != NULL;
     if (default_paths(s) < 0)

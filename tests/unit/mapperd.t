@@ -43,6 +43,24 @@ same "every option of the document is taken" "" "$refused"
 printf 'Level=1\nLevle=2\n' >"$tmp/bad.conf"
 same "mapper.conf: file, line and key of what is wrong" 1 \
     "$("$mapperd" -f "$tmp/bad.conf" 2>&1 | grep -c 'bad.conf:2: Levle')"
+told() { # TEXT [OPTION..]: what mapperd says of mapper.conf, and its status
+    mkdir -p "$tmp/etc"
+    printf '%s\n' "$1" >"$tmp/etc/mapper.conf"
+    SLURM_FABRIC_CONFDIR=$tmp/etc "$mapperd" --control="$tmp/x.ctl" \
+        "${@:2}" 2>&1 | sed "s,$tmp/,,"
+    echo "${PIPESTATUS[0]}"
+}
+same "mapper.conf: what is wrong is said by path, and nothing else is" \
+    "mapperd: error: SF-E850 etc/mapper.conf:1: Levle: no such key; did you mean Level?
+2" "$(told Levle=2)"
+same "mapper.conf: another engine is told which there are, and where" \
+    "mapperd: error: SF-E850 etc/mapper.conf:1: Routes: no engine is called \
+fast; there are auto, dmodk, pairs, updown, gm2
+2" "$(told Routes=fast)"
+same "likewise on the command line" \
+    "mapperd: error: SF-E850 Routes: no engine is called fast; there are auto, \
+dmodk, pairs, updown, gm2
+2" "$(told Routes=pairs --routes=fast)"
 
 # ---- sixteen hosts ----
 
