@@ -216,6 +216,7 @@ static int prepare(struct hsnd *d, const struct daemon_args *args)
     struct errbuf err;
 
     hsnd_conf_default(&d->conf);
+    d->conf_path = args->conf;
     open_log(&d->conf, args);
     if (hsnd_conf_read(&d->conf, args->conf, args->conf_named, report_error,
                        NULL) < 0 ||

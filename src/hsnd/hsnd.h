@@ -154,6 +154,7 @@ struct hsnd {
     struct ev_loop *loop;
     struct clerk *clerk; /* asks munged */
     struct hsnd_conf conf;
+    const char *conf_path; /* borrowed */
     uint64_t board;
     char node[HSN_NODE_MAX];
     struct elanhosts *hosts;

@@ -38,15 +38,20 @@ static void last_error(const char *text, void *arg)
     errprintf(arg, "%s", text);
 }
 
+static const char *hosts_path(const struct hsnd *d, struct sitedir *sitedir)
+{
+    if (d->conf.elanhosts)
+        return d->conf.elanhosts;
+    return sitedir_conf(sitedir, "elanhosts");
+}
+
 static int read_hosts(struct hsnd *d, struct errbuf *err)
 {
-    const char *path = d->conf.elanhosts;
     struct sitedir sitedir;
+    const char *path = hosts_path(d, &sitedir);
     char *text;
     size_t len;
 
-    if (!path)
-        path = sitedir_conf(&sitedir, "elanhosts");
     text = file_read(path, SF_ELAN_HOSTS_SIZE_MAX, 0, &len, err);
     if (text)
         d->hosts = elanhosts_parse(path, text, len, last_error, err);
@@ -78,6 +83,7 @@ static int index_boards(struct hsnd *d, struct errbuf *err)
 
 static int own_board(struct hsnd *d, struct errbuf *err)
 {
+    struct sitedir sitedir;
     char *end;
 
     if (d->conf.board) {
@@ -92,8 +98,9 @@ static int own_board(struct hsnd *d, struct errbuf *err)
         return 0;
     if (d->conf.board)
         return errprintf(err, "Board: %s: not a board address", d->conf.board);
-    return errprintf(err, "node %s is not in elanhosts: Board is needed",
-                     d->node);
+    return errprintf(err,
+                     "node %s is not in %s: write it there, or set Board in %s",
+                     d->node, hosts_path(d, &sitedir), d->conf_path);
 }
 
 static int group_of(const char *name, gid_t *gid, bool *has, struct errbuf *err)

@@ -167,6 +167,11 @@ ok "not together with Health" sh -c \
     "printf 'Board=1\nEchoInterval=0\nHealth=/x\n' >$tmp/bad.conf;
      ! $hsnd --test-config -f $tmp/bad.conf &&
      $hsnd --test-config -f $tmp/bad.conf 2>&1 | grep -q EchoInterval"
+echo "NodeName=n1 ElanId=1" >"$tmp/hosts"
+printf '%s\n' NodeName=n9 "ElanHosts=$tmp/hosts" >"$tmp/bad.conf"
+ok "a node without a board is told which files may name one" sh -c \
+    "$hsnd --test-config -f $tmp/bad.conf 2>&1 | grep -qF \
+     'n9 is not in $tmp/hosts: write it there, or set Board in $tmp/bad.conf'"
 
 refused_since() { [ "$(grep -c SF-E602 "$tmp/swfabd.log")" -gt "$1" ]; }
 for kind in ring udp; do
