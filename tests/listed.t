@@ -79,6 +79,9 @@ not_there() {
 }
 check "no page names a source file or a test that is not there" \
     "$(not_there README.md doc/*.md tests/cluster/README.md)"
+check "every source file of tests/fuzz/parsers is there" \
+    "$(sed '/^#/d' tests/fuzz/parsers | grep -oE 'src/[a-z0-9_/]+\.c' |
+        while read -r file; do [ -f "$file" ] || echo "$file"; done)"
 # What `make check-one` builds for a script beside `all`.
 one_builds() { # SCRIPT
     printf 'include Makefile\nprint-it:\n\t@echo IT: $(one_needs)\n' |
