@@ -15,7 +15,7 @@ cd "$WORK" || exit 1
 # COMMAND..: the version that a program of one process says it has.
 version_of() {
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$@" |
-        sed -nE 's/^rank 0 of 1 .*(MPICH Version:|Open MPI v) *([0-9.]+).*/\2/p'
+        sed -nE 's/^rank 0 of 1 .*(MPICH Version:|Open MPI v) *([0-9.]+[a-z0-9]*).*/\2/p'
 }
 
 # FAMILY: $first and $second are the program with this machine's library, and
