@@ -12,6 +12,15 @@
 
 #include "impi/constants.h"
 
+/* Ranks one behind the other that are of one client: what lies in order is
+ * folded inside of it first. */
+struct runs {
+    const uint32_t *first; /* [n + 1] */
+    uint32_t *made;        /* the same, where it is the plan's */
+    uint32_t n;
+    uint32_t own; /* that of the plan's rank */
+};
+
 /* Inside of the schedules: how one process's list of steps is put together.
  */
 struct plan {
@@ -21,11 +30,17 @@ struct plan {
     uint32_t root;
     int32_t tag;
     uint32_t by_master; /* of the rules, while a Bcast is planned */
-    bool failed;        /* no memory: nothing is added any more */
+    struct runs runs;
+    enum impi_step_buf part; /* what a fold in order has got here */
+    bool failed;             /* no memory: nothing is added any more */
 };
 
 static void plan_reduce(struct plan *p, const struct impi_coll_rules *rules,
                         bool commutes);
+static bool is_by_exchange(const struct impi_group *g,
+                           const struct impi_coll_rules *rules);
+static void plan_reduce_exchange(struct plan *p);
+static void plan_fold_exchange(struct plan *p);
 
 static inline bool is_power_of_two(uint32_t n)
 {
@@ -99,6 +114,13 @@ static void plan_combine(struct plan *p, enum impi_step_buf buf)
 static void plan_combine_under(struct plan *p, enum impi_step_buf buf)
 {
     add(p, (struct impi_step){.kind = IMPI_STEP_COMBINE_UNDER, .buf = buf});
+}
+
+static void plan_combine_into(struct plan *p, enum impi_step_buf buf,
+                              enum impi_step_buf into)
+{
+    add(p, (struct impi_step){
+               .kind = IMPI_STEP_COMBINE_INTO, .buf = buf, .into = into});
 }
 
 /* The step added last does not keep the next one waiting. */
@@ -203,9 +225,194 @@ static void plan_fold_in_order(struct plan *p, uint32_t first, uint32_t n)
         fold(p, first + n - 1 - i, i);
 }
 
+/* ---- runs ---- */
+
+/* Where each client has one run, its ranks are listed in their order. */
+static bool are_blocks(const struct impi_group *g)
+{
+    for (uint32_t i = 0; i < g->nmasters; i++) {
+        if (g->masters[i] != g->first[i])
+            return false;
+    }
+    return true;
+}
+
+static void list_runs(struct plan *p)
+{
+    const struct impi_group *g = p->g;
+    struct runs *r = &p->runs;
+
+    for (uint32_t i = 0; i < g->size; i++) {
+        if (i == 0 || g->num_of[i] != g->num_of[i - 1])
+            r->made[r->n++] = i;
+        if (i == p->rank)
+            r->own = r->n - 1;
+    }
+    r->made[r->n] = g->size;
+    r->first = r->made;
+}
+
+/* False: no memory, and the plan has failed. */
+static bool plan_find_runs(struct plan *p)
+{
+    const struct impi_group *g = p->g;
+
+    if (are_blocks(g)) {
+        p->runs = (struct runs){
+            .first = g->first, .n = g->nmasters, .own = g->num_of[p->rank]};
+        return true;
+    }
+    p->runs = (struct runs){
+        .made = malloc(((size_t)g->size + 1) * sizeof(*p->runs.made))};
+    if (p->runs.made)
+        list_runs(p);
+    else
+        p->failed = true;
+    return !p->failed;
+}
+
+static uint32_t run_length(const struct plan *p, uint32_t run)
+{
+    return p->runs.first[run + 1] - p->runs.first[run];
+}
+
+static uint32_t run_head(const struct plan *p)
+{
+    return p->runs.first[p->runs.own];
+}
+
+/* Vertices: those of the own run, from its first or from its last; runs, by
+ * their last ones. */
+static uint32_t in_run(const struct plan *p, uint32_t v)
+{
+    return run_head(p) + v;
+}
+
+static uint32_t in_run_from_last(const struct plan *p, uint32_t v)
+{
+    return p->runs.first[p->runs.own + 1] - 1 - v;
+}
+
+static uint32_t last_of_run(const struct plan *p, uint32_t run)
+{
+    return p->runs.first[run + 1] - 1;
+}
+
+/* ---- folds in order ---- */
+
+/* acc = what `from` has, op it.  And it op what `from` has. */
+static void take_lower(struct plan *p, uint32_t from)
+{
+    if (p->part == IMPI_BUF_OWN)
+        add(p, (struct impi_step){.kind = IMPI_STEP_COPY, .buf = IMPI_BUF_OWN});
+    p->part = IMPI_BUF_ACC;
+    plan_take_partial(p, from);
+}
+
+static void take_higher(struct plan *p, uint32_t from)
+{
+    if (p->part == IMPI_BUF_OWN) {
+        plan_recv(p, from, IMPI_BUF_ACC);
+        plan_combine(p, IMPI_BUF_OWN);
+    } else {
+        plan_recv(p, from, IMPI_BUF_TMP);
+        plan_combine_under(p, IMPI_BUF_TMP);
+    }
+    p->part = IMPI_BUF_ACC;
+}
+
+/* Who of [start, start + size) has what they have, folded: the one at the place
+ * that `to` has in its own, so that ranks dealt out in turns stay in a client
+ * for longer; where it is cut short, as in its last half that there is. */
+static uint32_t holder(uint32_t start, uint32_t size, uint32_t n, uint32_t to)
+{
+    while (start + (to & (size - 1)) >= n) {
+        size >>= 1;
+        if (start + size < n)
+            start += size;
+    }
+    return start + (to & (size - 1));
+}
+
+/* What vertices 0 to n - 1 have, folded in their order, to vertex `to`: after
+ * step k it is with one of each 2^k neighbours. */
+static void plan_fold(struct plan *p, uint32_t me, uint32_t n, uint32_t to,
+                      plan_who_f *who)
+{
+    for (uint32_t size = 1; size < n; size <<= 1) {
+        uint32_t start = me & ~(2 * size - 1), middle = start + size;
+        uint32_t low, high;
+
+        if (middle >= n)
+            continue;
+        low = holder(start, size, n, to);
+        high = holder(middle, size, n, to);
+        if (me != holder(start, 2 * size, n, to)) {
+            plan_send(p, who(p, me == low ? high : low), p->part);
+            return;
+        }
+        if (me == high)
+            take_lower(p, who(p, low));
+        else
+            take_higher(p, who(p, high));
+    }
+}
+
+/* acc of one vertex, whatever it has got. */
+static void plan_fold_end(struct plan *p)
+{
+    if (p->part == IMPI_BUF_OWN)
+        add(p, (struct impi_step){.kind = IMPI_STEP_COPY, .buf = IMPI_BUF_OWN});
+    p->part = IMPI_BUF_ACC;
+}
+
+/* By exchanges among a power of two of the vertices: of the first 2 * extra
+ * ones each even one gives its next what it has, and gets the result.  Both of
+ * a pair fold in order: all have the same bits. */
+static uint32_t in_exchange(uint32_t v, uint32_t extra)
+{
+    return v < extra ? 2 * v + 1 : v + extra;
+}
+
+static void exchange_among(struct plan *p, uint32_t me, uint32_t even,
+                           uint32_t extra, plan_who_f *who)
+{
+    for (uint32_t bit = 1; bit < even; bit <<= 1) {
+        uint32_t peer = who(p, in_exchange(me ^ bit, extra));
+
+        plan_send(p, peer, IMPI_BUF_ACC);
+        plan_with_next(p);
+        plan_recv(p, peer, IMPI_BUF_TMP);
+        if (me & bit)
+            plan_combine(p, IMPI_BUF_TMP);
+        else
+            plan_combine_under(p, IMPI_BUF_TMP);
+    }
+}
+
+static void plan_exchange(struct plan *p, uint32_t me, uint32_t n,
+                          plan_who_f *who)
+{
+    uint32_t even = UINT32_C(1) << impi_hibit(n, 32), extra = n - even;
+    bool paired = me < 2 * extra;
+
+    if (paired && me % 2 == 0) {
+        plan_send(p, who(p, me + 1), p->part);
+        plan_recv(p, who(p, me + 1), IMPI_BUF_ACC);
+        return;
+    }
+    if (paired)
+        take_lower(p, who(p, me - 1));
+    plan_fold_end(p);
+    exchange_among(p, paired ? me / 2 : me - extra, even, extra, who);
+    if (paired)
+        plan_send(p, who(p, me - 1), IMPI_BUF_ACC);
+}
+
 /* 0, or -1 with errno ENOMEM and no steps. */
 static int plan_finish(struct plan *p)
 {
+    free(p->runs.made);
     if (!p->failed)
         return 0;
     p->s->count = 0;
@@ -368,24 +575,114 @@ static void chain(struct plan *p, enum impi_step_buf before)
         plan_send(p, p->rank + 1, IMPI_BUF_ACC);
 }
 
+/* By doubling over vertices 0 to n - 1: acc of each becomes that of all up to
+ * it.  low, unless it is NONE: that of all below it; true: there are such. */
+static bool plan_doubling(struct plan *p, uint32_t me, uint32_t n,
+                          plan_who_f *who, enum impi_step_buf low)
+{
+    bool any = false;
+
+    for (uint32_t d = 1; d < n; d <<= 1) {
+        enum impi_step_buf in =
+            low != IMPI_BUF_NONE && !any ? low : IMPI_BUF_TMP;
+
+        if (me + d < n)
+            plan_send(p, who(p, me + d), IMPI_BUF_ACC);
+        if (me < d)
+            continue;
+        if (me + d < n)
+            plan_with_next(p);
+        plan_recv(p, who(p, me - d), in);
+        if (low != IMPI_BUF_NONE && in != low)
+            plan_combine_into(p, in, low);
+        plan_combine(p, in);
+        any = true;
+    }
+    return any;
+}
+
+/* Inside of each run; among the last ones of the runs; and what lies below a
+ * run from its last one to the others.  own: what a process has of its run
+ * below it, or NONE. */
+static void scan_by_runs(struct plan *p, enum impi_step_buf own)
+{
+    uint32_t n = run_length(p, p->runs.own), me = p->rank - run_head(p);
+    bool last = me + 1 == n;
+    enum impi_step_buf low =
+        own != IMPI_BUF_NONE && me == 0 ? own : IMPI_BUF_LOW;
+
+    plan_doubling(p, me, n, in_run, own);
+    if (last)
+        plan_doubling(p, p->runs.own, p->runs.n, last_of_run,
+                      n == 1 ? own : low);
+    if (n == 1 || p->runs.own == 0)
+        return;
+    plan_tree_down(p, n - 1 - me, n, in_run_from_last, low);
+    if (own == IMPI_BUF_NONE && !last)
+        plan_combine(p, low);
+    if (own != IMPI_BUF_NONE && me > 0)
+        plan_combine_into(p, low, own);
+}
+
 int impi_schedule_scan(struct impi_schedule *s, const struct impi_group *g,
-                       uint32_t rank, bool copy)
+                       const struct impi_coll_rules *rules, uint32_t rank,
+                       bool copy)
 {
     PLAN(p, .tag = IMPI_SCAN_TAG);
 
     if (copy)
         plan_copy_own(&p);
-    chain(&p, IMPI_BUF_TMP);
+    if (rules->few_rounds && plan_find_runs(&p))
+        scan_by_runs(&p, IMPI_BUF_NONE);
+    else
+        chain(&p, IMPI_BUF_TMP);
     return plan_finish(&p);
 }
 
 int impi_schedule_exscan(struct impi_schedule *s, const struct impi_group *g,
-                         uint32_t rank)
+                         const struct impi_coll_rules *rules, uint32_t rank)
 {
     PLAN(p, .tag = IMPI_SCAN_TAG);
 
-    chain(&p, IMPI_BUF_DATA);
+    if (rules->few_rounds && plan_find_runs(&p))
+        scan_by_runs(&p, IMPI_BUF_DATA);
+    else
+        chain(&p, IMPI_BUF_DATA);
     return plan_finish(&p);
+}
+
+/* Rank `from`, whose OUT blocks are by rank, to ranks[0] to ranks[n - 1], or to
+ * `first` and those behind it. */
+static void hand_out(struct plan *p, uint32_t from, const uint32_t *ranks,
+                     uint32_t first, uint32_t n)
+{
+    p->tag = IMPI_SCATTERV_TAG;
+    plan_recv_block(p, from, 0);
+    for (uint32_t i = 0; p->rank == from && i < n; i++) {
+        uint32_t to = ranks ? ranks[i] : first + i;
+
+        plan_send_block(p, to, to);
+    }
+    plan_end_row(p);
+}
+
+/* All masters, or speakers of runs, get all of it. */
+static void reduce_scatter_few(struct plan *p, bool commutes)
+{
+    const struct impi_group *g = p->g;
+
+    if (commutes) {
+        uint32_t num = impi_group_local_master_num(g, p->rank);
+
+        plan_reduce_exchange(p);
+        hand_out(p, impi_group_master_rank(g, num),
+                 impi_group_locals_to_master(g, num), 0,
+                 impi_group_num_local_to_master(g, num));
+    } else if (plan_find_runs(p)) {
+        plan_fold_exchange(p);
+        hand_out(p, last_of_run(p, p->runs.own), NULL, run_head(p),
+                 run_length(p, p->runs.own));
+    }
 }
 
 int impi_schedule_reduce_scatter(struct impi_schedule *s,
@@ -395,12 +692,12 @@ int impi_schedule_reduce_scatter(struct impi_schedule *s,
 {
     PLAN(p, .root = 0);
 
-    plan_reduce(&p, rules, commutes);
-    p.tag = IMPI_SCATTERV_TAG;
-    plan_recv_block(&p, 0, 0);
-    for (uint32_t i = 0; rank == 0 && i < g->size; i++)
-        plan_send_block(&p, i, i);
-    plan_end_row(&p);
+    if (rules->few_rounds && (!commutes || is_by_exchange(g, rules))) {
+        reduce_scatter_few(&p, commutes);
+    } else {
+        plan_reduce(&p, rules, commutes);
+        hand_out(&p, 0, NULL, 0, g->size);
+    }
     return plan_finish(&p);
 }
 
@@ -647,6 +944,20 @@ static void barrier_tree(struct plan *p)
     }
 }
 
+/* After round k each has heard of 2^k masters before it. */
+static void barrier_by_rounds(struct plan *p)
+{
+    uint32_t n = impi_group_num_masters(p->g);
+    uint32_t me = impi_group_local_master_num(p->g, p->rank);
+
+    for (uint32_t d = 1; d < n; d <<= 1) {
+        plan_send(p, impi_group_master_rank(p->g, (me + d) % n), IMPI_BUF_NONE);
+        plan_with_next(p);
+        plan_recv(p, impi_group_master_rank(p->g, (me + n - d) % n),
+                  IMPI_BUF_NONE);
+    }
+}
+
 int impi_schedule_barrier(struct impi_schedule *s, const struct impi_group *g,
                           const struct impi_coll_rules *rules, uint32_t rank)
 {
@@ -656,7 +967,9 @@ int impi_schedule_barrier(struct impi_schedule *s, const struct impi_group *g,
     s->count = 0;
     plan_local(&p, IMPI_STEP_LOCAL_FANIN, master, IMPI_BUF_NONE);
     if (rank == master) {
-        if (impi_coll_is_linear(g, rules))
+        if (rules->few_rounds)
+            barrier_by_rounds(&p);
+        else if (impi_coll_is_linear(g, rules))
             barrier_linear(&p);
         else
             barrier_tree(&p);
@@ -732,11 +1045,54 @@ static void reduce_linear(struct plan *p)
     }
 }
 
+/* The root stands in for the last one of its run. */
+static uint32_t root_or_last(const struct plan *p, uint32_t run)
+{
+    uint32_t first = p->runs.first[run];
+
+    return p->root >= first && p->root < p->runs.first[run + 1]
+               ? p->root
+               : last_of_run(p, run);
+}
+
+static uint32_t run_of(const struct plan *p, uint32_t rank)
+{
+    uint32_t low = 0, high = p->runs.n;
+
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (p->runs.first[middle] <= rank)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void fold_by_runs(struct plan *p)
+{
+    uint32_t speaker = root_or_last(p, p->runs.own), head = run_head(p);
+
+    p->part = IMPI_BUF_OWN;
+    plan_fold(p, p->rank - head, run_length(p, p->runs.own), speaker - head,
+              in_run);
+    if (p->rank == speaker)
+        plan_fold(p, p->runs.own, p->runs.n, run_of(p, p->root), root_or_last);
+    if (p->rank == p->root)
+        plan_fold_end(p);
+}
+
 /* All own into acc of p->root. */
 static void plan_reduce(struct plan *p, const struct impi_coll_rules *rules,
                         bool commutes)
 {
     p->tag = IMPI_REDUCE_TAG;
+    if (!commutes && rules->few_rounds) {
+        if (plan_find_runs(p))
+            fold_by_runs(p);
+        return;
+    }
     if (!commutes) {
         plan_fold_in_order(p, 0, p->g->size);
         return;
@@ -783,15 +1139,66 @@ static void exchange(struct plan *p)
     }
 }
 
-static void allreduce_by_exchange(struct plan *p)
+static uint32_t master_of(const struct plan *p, uint32_t num)
+{
+    return impi_group_master_rank(p->g, num);
+}
+
+/* Masters that commute: half of the rounds of Reduce and Bcast, or little more
+ * than half. */
+static bool is_by_exchange(const struct impi_group *g,
+                           const struct impi_coll_rules *rules)
+{
+    return rules->exchange &&
+           (is_power_of_two(impi_group_num_masters(g)) ||
+            (rules->few_rounds && !impi_coll_is_linear(g, rules)));
+}
+
+/* To acc of each master. */
+static void plan_reduce_exchange(struct plan *p)
 {
     uint32_t master = impi_group_local_master_rank(p->g, p->rank);
+    uint32_t n = impi_group_num_masters(p->g);
 
     p->tag = IMPI_REDUCE_TAG;
     plan_local(p, IMPI_STEP_LOCAL_REDUCE, master, IMPI_BUF_OWN);
-    if (p->rank == master)
+    p->part = IMPI_BUF_ACC;
+    if (p->rank == master && is_power_of_two(n))
         exchange(p);
-    plan_local(p, IMPI_STEP_LOCAL_BCAST, master, IMPI_BUF_ACC);
+    else if (p->rank == master)
+        plan_exchange(p, impi_group_local_master_num(p->g, master), n,
+                      master_of);
+}
+
+/* In order, to acc of the last one of each run. */
+static void plan_fold_exchange(struct plan *p)
+{
+    uint32_t n = run_length(p, p->runs.own), me = p->rank - run_head(p);
+
+    p->tag = IMPI_REDUCE_TAG;
+    p->part = IMPI_BUF_OWN;
+    plan_fold(p, me, n, n - 1, in_run);
+    if (me + 1 == n)
+        plan_exchange(p, p->runs.own, p->runs.n, last_of_run);
+}
+
+static void allreduce_by_exchange(struct plan *p)
+{
+    plan_reduce_exchange(p);
+    plan_local(p, IMPI_STEP_LOCAL_BCAST,
+               impi_group_local_master_rank(p->g, p->rank), IMPI_BUF_ACC);
+}
+
+/* Where each client has one run its library does the last step. */
+static void allreduce_by_runs(struct plan *p)
+{
+    uint32_t n = run_length(p, p->runs.own), last = last_of_run(p, p->runs.own);
+
+    plan_fold_exchange(p);
+    if (p->runs.n == impi_group_num_masters(p->g))
+        plan_local(p, IMPI_STEP_LOCAL_BCAST, last, IMPI_BUF_ACC);
+    else
+        plan_tree_down(p, last - p->rank, n, in_run_from_last, IMPI_BUF_ACC);
 }
 
 int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
@@ -801,13 +1208,15 @@ int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
     struct plan p = {.s = s, .g = g, .rank = rank, .root = 0};
 
     s->count = 0;
-    if (rules->exchange && commutes &&
-        is_power_of_two(impi_group_num_masters(g))) {
+    if (commutes && is_by_exchange(g, rules)) {
         allreduce_by_exchange(&p);
-        return plan_finish(&p);
+    } else if (!commutes && rules->few_rounds) {
+        if (plan_find_runs(&p))
+            allreduce_by_runs(&p);
+    } else {
+        plan_reduce(&p, rules, commutes);
+        plan_bcast(&p, rules, IMPI_BUF_ACC);
     }
-    plan_reduce(&p, rules, commutes);
-    plan_bcast(&p, rules, IMPI_BUF_ACC);
     return plan_finish(&p);
 }
 

@@ -29,6 +29,8 @@ enum impi_step_kind {
     IMPI_STEP_COMBINE,
     /* acc = acc op buf, which is spoilt. */
     IMPI_STEP_COMBINE_UNDER,
+    /* into = buf op into. */
+    IMPI_STEP_COMBINE_INTO,
     /* acc = own. */
     IMPI_STEP_COPY,
     /* Among the processes of the own client, all of which have this step.
@@ -50,13 +52,15 @@ enum impi_step_buf {
     IMPI_BUF_ACC,  /* partial result; the result in the end */
     IMPI_BUF_TMP,  /* a partial result received */
     IMPI_BUF_OUT,  /* block `block` of what this process hands out */
-    IMPI_BUF_IN    /* block `block` of what it gets */
+    IMPI_BUF_IN,   /* block `block` of what it gets */
+    IMPI_BUF_LOW   /* of a scan: all that lies below the run of ranks */
 };
-#define IMPI_NBUFS 7
+#define IMPI_NBUFS 8
 
 struct impi_step {
     uint8_t kind; /* enum impi_step_kind */
     uint8_t buf;  /* enum impi_step_buf */
+    uint8_t into; /* likewise */
     bool local;
     bool more; /* the next step does not wait for this one */
     int32_t tag;
@@ -79,6 +83,10 @@ struct impi_coll_rules {
      * they are 2, 4, 8 ..., in half the time of the standard's Reduce and
      * Bcast. */
     bool exchange;
+    /* All have agreed on schedules of as few rounds between clients as are
+     * known, in place of the standard's and of what older releases do: of
+     * Barrier, Scan, Exscan, Reduce, Allreduce and Reduce_scatter. */
+    bool few_rounds;
     /* Bits of master numbers: all Bcasts from these clients are sent by the
      * master, which gets them from the root first.  Bcasts from two roots
      * then come in their order to a peer that matches by arrival. */
@@ -161,16 +169,18 @@ int impi_schedule_neighbours(struct impi_schedule *s,
                              const struct impi_neighbour *from, size_t nfrom,
                              const struct impi_neighbour *to, size_t nto);
 
-/* ---- from rank to rank ---- */
+/* ---- from rank to rank, or by doubling ---- */
 
 /* acc = own folded with all lower ranks' own.  With `copy`, acc is own's copy
  * first; else the caller has put it there. */
 int impi_schedule_scan(struct impi_schedule *s, const struct impi_group *g,
-                       uint32_t rank, bool copy);
+                       const struct impi_coll_rules *rules, uint32_t rank,
+                       bool copy);
 /* data = all lower ranks' own folded, rank 0's stays; acc: a copy of own. */
 int impi_schedule_exscan(struct impi_schedule *s, const struct impi_group *g,
-                         uint32_t rank);
-/* Reduce to rank 0, whose OUT blocks are its acc's; everybody's only IN. */
+                         const struct impi_coll_rules *rules, uint32_t rank);
+/* Reduce to rank 0, or to one of each client or run of ranks, whose OUT blocks
+ * are its acc's; everybody's only IN. */
 int impi_schedule_reduce_scatter(struct impi_schedule *s,
                                  const struct impi_group *g,
                                  const struct impi_coll_rules *rules,

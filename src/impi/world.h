@@ -49,6 +49,8 @@ enum impi_world_flag {
     /* All clients speak version 8: members of a window tell each other of
      * memory that the network may read and write. */
     IMPI_WORLD_RMA_FABRIC = 1u << 8,
+    /* All clients speak version 9: collective calls take few rounds. */
+    IMPI_WORLD_FEW_ROUNDS = 1u << 9,
 };
 
 struct impi_host {

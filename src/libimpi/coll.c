@@ -31,6 +31,7 @@
 enum direction { TO_ROOT, FROM_ROOT };
 
 static struct impi_sides coll_sides(const struct impi_comm *c);
+static struct impi_coll_rules rules_of(const struct impi_comm *c);
 static int coll_role(const struct impi_comm *c, int root, enum impi_role *role,
                      uint32_t *rank);
 
@@ -358,7 +359,8 @@ static bool uses(const struct coll *x, enum impi_step_buf buf)
     for (size_t i = 0; i < x->steps.count; i++) {
         const struct impi_step *s = &x->steps.steps[i];
 
-        if (s->buf == (uint8_t)buf)
+        if (s->buf == (uint8_t)buf ||
+            (s->kind == IMPI_STEP_COMBINE_INTO && s->into == (uint8_t)buf))
             return true;
         if (buf == IMPI_BUF_ACC &&
             (s->kind == IMPI_STEP_COMBINE ||
@@ -394,14 +396,16 @@ static int copy_own(struct coll *x)
                : MPI_ERR_NO_MEM;
 }
 
-/* acc, tmp of a reduction where the steps want them and they are not given.
- */
+/* acc, tmp, low of a reduction where the steps want them and they are not
+ * given. */
 static int coll_add_buffers(struct coll *x, bool commutes)
 {
     int rc = add_buffer(x, IMPI_BUF_ACC);
 
     if (rc == MPI_SUCCESS)
         rc = add_buffer(x, IMPI_BUF_TMP);
+    if (rc == MPI_SUCCESS)
+        rc = add_buffer(x, IMPI_BUF_LOW);
     if (rc == MPI_SUCCESS && !commutes && is_given(x, IMPI_BUF_ACC) &&
         x->buf[IMPI_BUF_OWN] == x->buf[IMPI_BUF_ACC])
         rc = copy_own(x);
@@ -448,7 +452,7 @@ static int schedule_reduce(struct coll *x, enum impi_role role, uint32_t root,
                            bool commutes)
 {
     const struct impi_group *g = x->c->units;
-    struct impi_coll_rules r = coll_rules();
+    struct impi_coll_rules r = rules_of(x->c);
     struct impi_sides sides = coll_sides(x->c);
     uint32_t me = (uint32_t)x->c->rank;
 
@@ -496,11 +500,9 @@ COLL_BOTH(Reduce, Ireduce,
 int coll_make_allreduce(struct coll *x, const void *in, void *out, int count,
                         MPI_Datatype type, MPI_Op op)
 {
-    struct impi_coll_rules r = coll_rules();
+    struct impi_coll_rules r = rules_of(x->c);
     int commutes = 0, rc;
 
-    /* In a crowd the fewest messages win, not the fewest in a row. */
-    r.exchange = r.exchange && x->c->units == &x->c->group;
     reduce_args(x, in == MPI_IN_PLACE ? out : in, count, type, op);
     coll_use(x, IMPI_BUF_ACC, out);
     rc = check_reduction(x, &commutes);
@@ -559,8 +561,9 @@ COLL_BOTH(Allreduce, Iallreduce,
 /* ---- coll scan --------------------------------------------------------- */
 
 /* Scan, Exscan, Reduce_scatter and Reduce_scatter_block on spanning
- * communicators, blocking and not. A scan goes from rank to rank; the others
- * reduce to one process, which hands out the blocks. */
+ * communicators, blocking and not. A scan goes from rank to rank or by
+ * doubling; the others reduce to one process, of all or of each client, which
+ * hands out the blocks. */
 
 static void args(struct coll *x, int count, MPI_Datatype type, MPI_Op op)
 {
@@ -573,6 +576,7 @@ static void args(struct coll *x, int count, MPI_Datatype type, MPI_Op op)
 
 static int make_scan(struct coll *x, const void *own, void *result)
 {
+    struct impi_coll_rules r = rules_of(x->c);
     int rc = x->c->inter ? MPI_ERR_COMM
                          : coll_check_reduction(x->count, x->type, x->op);
     bool copy = own != MPI_IN_PLACE;
@@ -582,7 +586,7 @@ static int make_scan(struct coll *x, const void *own, void *result)
     if (rc == MPI_SUCCESS)
         rc = coll_check_buffers(x, own, result);
     if (rc == MPI_SUCCESS)
-        rc = coll_made(impi_schedule_scan(&x->steps, x->c->units,
+        rc = coll_made(impi_schedule_scan(&x->steps, x->c->units, &r,
                                           (uint32_t)x->c->rank, copy));
     return rc == MPI_SUCCESS ? coll_add_buffers(x, true) : rc;
 }
@@ -590,6 +594,7 @@ static int make_scan(struct coll *x, const void *own, void *result)
 /* What came from below lands in the result; rank 0's is not touched. */
 static int make_exscan(struct coll *x, const void *own, void *result)
 {
+    struct impi_coll_rules r = rules_of(x->c);
     int rc = x->c->inter ? MPI_ERR_COMM
                          : coll_check_reduction(x->count, x->type, x->op);
     bool first = x->c->rank == x->c->first;
@@ -605,9 +610,11 @@ static int make_exscan(struct coll *x, const void *own, void *result)
     if (!copy)
         return MPI_ERR_NO_MEM;
     coll_keep(x, copy);
+    coll_use(x, IMPI_BUF_ACC, x->buf[IMPI_BUF_ACC]);
     coll_use(x, IMPI_BUF_DATA, result);
-    return coll_made(
-        impi_schedule_exscan(&x->steps, x->c->units, (uint32_t)x->c->rank));
+    rc = coll_made(
+        impi_schedule_exscan(&x->steps, x->c->units, &r, (uint32_t)x->c->rank));
+    return rc == MPI_SUCCESS ? coll_add_buffers(x, true) : rc;
 }
 
 typedef int make_f(struct coll *x, const void *own, void *result);
@@ -653,7 +660,7 @@ static MPI_Count total(const struct impi_comm *c, const struct blocks *parts)
 static int schedule(struct coll *x, bool commutes)
 {
     const struct impi_group *g = x->c->units;
-    struct impi_coll_rules r = coll_rules();
+    struct impi_coll_rules r = rules_of(x->c);
     struct impi_sides sides = coll_sides(x->c);
     uint32_t me = (uint32_t)x->c->rank;
 
@@ -705,7 +712,7 @@ static int make_reduce_scatter(struct coll *x, const void *own,
         rc = coll_made(schedule(x, commutes));
     if (rc == MPI_SUCCESS)
         rc = coll_add_buffers(x, commutes);
-    if (rc == MPI_SUCCESS && me == 0)
+    if (rc == MPI_SUCCESS && uses(x, IMPI_BUF_OUT))
         rc = set_blocks(x, parts,
                         x->buf[x->c->inter ? IMPI_BUF_TMP : IMPI_BUF_ACC]);
     return rc;
@@ -916,6 +923,19 @@ struct impi_coll_rules coll_rules(void)
                                     .exchange = !comm_strict()};
 }
 
+/* In a crowd the fewest messages win, not the fewest in a row.  What has been
+ * agreed counts for the own world's processes. */
+static struct impi_coll_rules rules_of(const struct impi_comm *c)
+{
+    struct impi_coll_rules r = coll_rules();
+    bool crowd = c->units != &c->group;
+
+    r.exchange = r.exchange && !crowd;
+    r.few_rounds =
+        !crowd && !c->foreign && impi_be.world.flags & IMPI_WORLD_FEW_ROUNDS;
+    return r;
+}
+
 static struct impi_sides coll_sides(const struct impi_comm *c)
 {
     return (struct impi_sides){.first = (uint32_t)c->first,
@@ -946,7 +966,7 @@ static int coll_role(const struct impi_comm *c, int root, enum impi_role *role,
 
 static int make_barrier(struct coll *x)
 {
-    struct impi_coll_rules r = coll_rules();
+    struct impi_coll_rules r = rules_of(x->c);
 
     return coll_made(impi_schedule_barrier(&x->steps, x->c->units, &r,
                                            (uint32_t)x->c->rank));

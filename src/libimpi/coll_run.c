@@ -214,6 +214,9 @@ static int do_step(struct coll *x, const struct impi_step *s)
                                       x->count, x->type, x->op);
     case IMPI_STEP_COMBINE_UNDER:
         return combine_under(x, s);
+    case IMPI_STEP_COMBINE_INTO:
+        return impi_real.Reduce_local(x->buf[s->buf], x->buf[s->into], x->count,
+                                      x->type, x->op);
     case IMPI_STEP_COPY:
         return data_copy(x->buf[IMPI_BUF_ACC], x->buf[IMPI_BUF_OWN], x->count,
                          x->type);

@@ -589,11 +589,15 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
         } else if (strcmp(*argv, "-w") == 0) {
             /* as before version 4 of the extensions */
             b.without |= IMPI_WORLD_RMA | IMPI_WORLD_RMA_SHARE |
-                         IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC;
+                         IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC |
+                         IMPI_WORLD_FEW_ROUNDS;
         } else if (strcmp(*argv, "-s") == 0) {
             /* before version 5 */
-            b.without |=
-                IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC;
+            b.without |= IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES |
+                         IMPI_WORLD_RMA_FABRIC | IMPI_WORLD_FEW_ROUNDS;
+        } else if (strcmp(*argv, "-r") == 0) {
+            /* before version 9 */
+            b.without |= IMPI_WORLD_FEW_ROUNDS;
         } else if (strcmp(*argv, "-t") == 0) {
             b.without |= IMPI_WORLD_FABRIC | IMPI_WORLD_RMA_FABRIC;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
@@ -621,16 +625,18 @@ int main(int argc, char **argv)
     uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE |
                      IMPI_WORLD_SHARE | IMPI_WORLD_FLAT | IMPI_WORLD_RMA |
                      IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FABRIC |
-                     IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC;
+                     IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC |
+                     IMPI_WORLD_FEW_ROUNDS;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};
 
     if (!program || !*program) {
-        fprintf(stderr,
-                "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-t] "
-                "[-l] [-m bytes] "
-                "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
+        fprintf(
+            stderr,
+            "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-r] [-t] "
+            "[-l] [-m bytes] "
+            "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;
     }
     if (!getenv("BARE_FRONT")) {

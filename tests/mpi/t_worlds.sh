@@ -287,13 +287,21 @@ case_run threads mpich:1 openmpi:1
 case_run threads mpich:2 openmpi:1
 title=collective_calls_by_clients_in_spite_of_a_crowd
 export SLURM_IMPI_FLAT=no
-for prog in bottom coll collv comms mixes topo; do
+for prog in bottom coll collv comms folds mixes topo; do
     case_run $prog mpich:2 openmpi:2
     case_run $prog -i mpich:2 openmpi:1 mpich:2
 done
+for prog in coll folds; do
+    case_run $prog openmpi:3 mpich:1 openmpi:1 mpich:2 openmpi:1
+done
+title=collective_calls_as_an_older_release_has_them
+for prog in coll collv folds; do
+    case_run $prog -r mpich:2 openmpi:2
+    case_run $prog -r -i mpich:2 openmpi:1 mpich:2
+done
 title=flat_collective_calls_wherever_two_share_a_machine
 export SLURM_IMPI_FLAT=yes
-for prog in bottom coll collv comms mixes topo; do
+for prog in bottom coll collv comms folds mixes topo; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog -i openmpi:3 mpich:2 openmpi:2
 done

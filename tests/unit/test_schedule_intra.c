@@ -235,6 +235,8 @@ static void allreduce_by_exchange(void **state)
 
 static void scan_goes_from_rank_to_rank(void **state)
 {
+    struct impi_coll_rules rules = {.maxlinear = 4, .exchange = true};
+
     EACH_WORLD for (int exclusive = 0; exclusive < 2; exclusive++)
     {
         begin(size, nclients);
@@ -243,10 +245,10 @@ static void scan_goes_from_rank_to_rank(void **state)
 
             sprintf(p->buf[exclusive ? IMPI_BUF_ACC : IMPI_BUF_OWN].s, "%c",
                     'a' + r);
-            assert_int_equal(exclusive
-                                 ? impi_schedule_exscan(&p->s, &sim.g, r)
-                                 : impi_schedule_scan(&p->s, &sim.g, r, true),
-                             0);
+            assert_int_equal(
+                exclusive ? impi_schedule_exscan(&p->s, &sim.g, &rules, r)
+                          : impi_schedule_scan(&p->s, &sim.g, &rules, r, true),
+                0);
         }
         tags_are(size, 200);
         run();

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ *   folds [SEED]
+ *
+ * Reductions of an operation that does not commute, beside a plain fold in rank
+ * order: of the world and of parts of it whose ranks are in any order, in place
+ * and not, one after the other and two at once.
+ */
+#include "check.h"
+
+#define PRIME 1000003
+#define ROUNDS 60
+#define MOST 3000
+
+/* The function x -> a x + b, with a gap between. */
+struct function {
+    int a, gap, b;
+};
+
+static unsigned long long state;
+static MPI_Datatype type;
+static MPI_Op op;
+static MPI_Comm comm;
+static int me, members;
+static int *who; /* world rank of each member */
+
+/* All ranks draw the same. */
+static int draw(int n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((state >> 33) % (unsigned)n);
+}
+
+static struct function after(struct function f, struct function g)
+{
+    return (struct function){(int)((long long)f.a * g.a % PRIME), g.gap,
+                             (int)(((long long)f.a * g.b + f.b) % PRIME)};
+}
+
+static void compose(void *in, void *inout, int *len, MPI_Datatype *t)
+{
+    struct function *f = in, *g = inout;
+
+    (void)t;
+    for (int i = 0; i < *len; i++)
+        g[i] = after(f[i], g[i]);
+}
+
+static struct function of(int r, int round, int i)
+{
+    return (struct function){(r * 37 + i * 11 + round) % (PRIME - 2) + 2, -7,
+                             (r * r + i * 3 + round * 5) % PRIME};
+}
+
+static void own(struct function *f, int n, int round)
+{
+    for (int i = 0; i < n; i++)
+        f[i] = of(who[me], round, i);
+}
+
+static void untouched(struct function *f, int n)
+{
+    for (int i = 0; i < n; i++)
+        f[i] = (struct function){-1, -7, -1};
+}
+
+/* Those of members [0, last], from element `from` on. */
+static void is_fold(const struct function *got, int n, int last, int round,
+                    int from)
+{
+    for (int i = 0; i < n; i++) {
+        struct function f = of(who[0], round, from + i);
+
+        for (int r = 1; r <= last; r++)
+            f = after(f, of(who[r], round, from + i));
+        CHECK(got[i].a == f.a && got[i].b == f.b);
+    }
+}
+
+static int pick_count(void)
+{
+    int kind = draw(4), n = draw(MOST);
+
+    return kind == 0 ? n : n % 9;
+}
+
+static void scan(struct function *in, struct function *out, int n, int round)
+{
+    own(in, n, round);
+    untouched(out, n);
+    if (round % 2) {
+        MPI_Scan(in, out, n, type, op, comm);
+    } else {
+        memcpy(out, in, (size_t)n * sizeof(*in));
+        MPI_Scan(MPI_IN_PLACE, out, n, type, op, comm);
+    }
+    is_fold(out, n, me, round, 0);
+    untouched(out, n);
+    if (round % 2) {
+        MPI_Exscan(in, out, n, type, op, comm);
+    } else {
+        memcpy(out, in, (size_t)n * sizeof(*in));
+        MPI_Exscan(MPI_IN_PLACE, out, n, type, op, comm);
+    }
+    if (me > 0)
+        is_fold(out, n, me - 1, round, 0);
+    for (int i = 0; me == 0 && i < n; i++)
+        CHECK(out[i].a == (round % 2 ? -1 : in[i].a));
+}
+
+static void reduce(struct function *in, struct function *out, int n, int round)
+{
+    int root = draw(1 << 20) % members;
+
+    own(in, n, round);
+    untouched(out, n);
+    if (round % 2 || me != root) {
+        MPI_Reduce(in, out, n, type, op, root, comm);
+    } else {
+        memcpy(out, in, (size_t)n * sizeof(*in));
+        MPI_Reduce(MPI_IN_PLACE, out, n, type, op, root, comm);
+    }
+    if (me == root)
+        is_fold(out, n, members - 1, round, 0);
+    own(in, n, round);
+    if (round % 3) {
+        MPI_Allreduce(in, out, n, type, op, comm);
+    } else {
+        memcpy(out, in, (size_t)n * sizeof(*in));
+        MPI_Allreduce(MPI_IN_PLACE, out, n, type, op, comm);
+    }
+    is_fold(out, n, members - 1, round, 0);
+}
+
+static void scatter(struct function *out, int round)
+{
+    int *counts = malloc((size_t)size * sizeof(*counts)), from = 0, sum = 0;
+    int each = draw(4);
+    struct function *in;
+
+    for (int r = 0; r < size; r++) {
+        counts[r] = draw(5);
+        from += r < me ? counts[r] : 0;
+        sum += r < members ? counts[r] : 0;
+    }
+    in = malloc(((size_t)sum + 4 * (size_t)members) * sizeof(*in));
+    own(in, sum, round);
+    untouched(out, counts[me]);
+    MPI_Reduce_scatter(in, out, counts, type, op, comm);
+    is_fold(out, counts[me], members - 1, round, from);
+    own(in, each * members, round);
+    MPI_Reduce_scatter_block(in, out, each, type, op, comm);
+    is_fold(out, each, members - 1, round, each * me);
+    MPI_Reduce_scatter_block(MPI_IN_PLACE, in, each, type, op, comm);
+    is_fold(in, each, members - 1, round, each * me);
+    free(in);
+    free(counts);
+}
+
+/* Ints and doubles of operations that commute: all have the same bits. */
+static void commutes(int round)
+{
+    double part = 1.0 / (1 + who[me] + round), sum, least, most;
+    int in[3] = {who[me], 1, round}, out[3], want = 0;
+
+    MPI_Allreduce(&part, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+    MPI_Allreduce(&sum, &least, 1, MPI_DOUBLE, MPI_MIN, comm);
+    MPI_Allreduce(&sum, &most, 1, MPI_DOUBLE, MPI_MAX, comm);
+    CHECK(least == most);
+    MPI_Scan(in, out, 3, MPI_INT, MPI_SUM, comm);
+    for (int r = 0; r <= me; r++)
+        want += who[r];
+    CHECK(out[0] == want && out[1] == me + 1 && out[2] == round * (me + 1));
+}
+
+static void at_once(struct function *in, struct function *out, int n, int round)
+{
+    struct function *other = malloc((size_t)(n + 1) * sizeof(*other));
+    MPI_Request req[3];
+
+    own(in, n, round);
+    MPI_Iscan(in, out, n, type, op, comm, &req[0]);
+    MPI_Ibarrier(comm, &req[1]);
+    MPI_Iallreduce(in, other, n, type, op, comm, &req[2]);
+    MPI_Waitall(3, req, MPI_STATUSES_IGNORE);
+    is_fold(out, n, me, round, 0);
+    is_fold(other, n, members - 1, round, 0);
+    free(other);
+}
+
+static void one_round(int round)
+{
+    static struct function in[MOST], out[MOST];
+    int n = pick_count(), colors = 1 + draw(2), key = 0, color = 0;
+
+    for (int r = 0; r < size; r++) {
+        int k = draw(1000), c = draw(colors);
+
+        if (r == rank) {
+            key = round % 4 ? k : rank;
+            color = c;
+        }
+    }
+    MPI_Comm_split(MPI_COMM_WORLD, color, key, &comm);
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &members);
+    who = malloc((size_t)members * sizeof(*who));
+    MPI_Allgather(&rank, 1, MPI_INT, who, 1, MPI_INT, comm);
+    untouched(out, MOST);
+    scan(in, out, n, round);
+    reduce(in, out, n, round);
+    untouched(out, MOST);
+    scatter(out, round);
+    MPI_Barrier(comm);
+    commutes(round);
+    untouched(out, MOST);
+    at_once(in, out, n, round);
+    free(who);
+    MPI_Comm_free(&comm);
+}
+
+static void make_type(void)
+{
+    int lens[2] = {1, 1};
+    MPI_Aint at[2] = {offsetof(struct function, a),
+                      offsetof(struct function, b)};
+    MPI_Datatype types[2] = {MPI_INT, MPI_INT}, raw;
+
+    MPI_Type_create_struct(2, lens, at, types, &raw);
+    MPI_Type_create_resized(raw, 0, sizeof(struct function), &type);
+    MPI_Type_commit(&type);
+    MPI_Type_free(&raw);
+    MPI_Op_create(compose, 0, &op);
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    make_type();
+    for (int round = 0; round < ROUNDS; round++)
+        one_round(round);
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+    return end("folds");
+}
