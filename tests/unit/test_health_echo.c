@@ -106,6 +106,26 @@ static void echo_losses_expire(void **state)
     assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
 }
 
+/* Nobody else tells of them, and hsnd reports, but no echoes. */
+static void ones_own_echo_losses_expire(void **state)
+{
+    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
+    static const uint32_t all[] = {80, 90, 100};
+    struct world *w = *state;
+    int64_t lasts = 2 * w->conf.stale[REPORT_HSND];
+
+    for (int n = 1; n <= 4; n++)
+        hsnd(w, n, SEEN_UP, "");
+    lose_for_a_while(w, boards, all, 3);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    for (int64_t t = 0; t <= lasts + w->conf.up_after + SEC; t += SEC) {
+        pass(w, SEC);
+        for (int n = 1; n <= 4; n++)
+            hsnd(w, n, SEEN_UP, "");
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
 /* The neighbour was dead, and who asked it was called degraded, for one of two
  * is half of all. */
 static void one_dead_neighbour_of_two_is_no_fault_of_ones_own(void **state)
@@ -207,6 +227,7 @@ int main(void)
         HEALTH_TEST(several_hosts_that_lose_echoes_degrade_a_peer),
         HEALTH_TEST(dead_peers_are_no_fault_of_who_asks),
         HEALTH_TEST(echo_losses_expire),
+        HEALTH_TEST(ones_own_echo_losses_expire),
         HEALTH_TEST(one_dead_neighbour_of_two_is_no_fault_of_ones_own),
         HEALTH_TEST(echo_losses_last_between_the_reports_of_them),
         HEALTH_TEST(who_loses_to_all_has_the_fault_itself),
