@@ -40,6 +40,7 @@ static void plan_reduce(struct plan *p, const struct impi_coll_rules *rules,
 static bool is_by_exchange(const struct impi_group *g,
                            const struct impi_coll_rules *rules);
 static void plan_reduce_exchange(struct plan *p);
+static void plan_reduce_halving(struct plan *p);
 static void plan_fold_exchange(struct plan *p);
 
 static inline bool is_power_of_two(uint32_t n)
@@ -409,6 +410,111 @@ static void plan_exchange(struct plan *p, uint32_t me, uint32_t n,
         plan_send(p, who(p, me - 1), IMPI_BUF_ACC);
 }
 
+/* ---- parts ---- */
+
+/* Vertices of the exchange that have [low, low + n) of each other's parts: the
+ * first `extra` ones stand for two clients. */
+struct halves {
+    uint32_t me, even, extra;
+    uint32_t low, n;
+    plan_who_f *who;
+};
+
+static uint32_t first_part(const struct halves *h, uint32_t v)
+{
+    return v < h->extra ? 2 * v : v + h->extra;
+}
+
+static void plan_parts(struct plan *p, enum impi_step_kind kind, uint32_t peer,
+                       enum impi_step_buf buf, uint32_t from, uint32_t to)
+{
+    struct impi_step step = message(p, kind, peer, buf);
+
+    step.part = from;
+    step.nparts = to - from;
+    add(p, step);
+}
+
+static void plan_part_of(struct plan *p, enum impi_step_kind kind,
+                         const struct halves *h, uint32_t peer,
+                         enum impi_step_buf buf, uint32_t low, uint32_t n)
+{
+    plan_parts(p, kind, h->who(p, in_exchange(peer, h->extra)), buf,
+               first_part(h, low), first_part(h, low + n));
+}
+
+/* With the one on the other side each keeps one half. */
+static void halve(struct plan *p, struct halves *h)
+{
+    struct impi_step combine = {.kind = IMPI_STEP_COMBINE, .buf = IMPI_BUF_TMP};
+
+    while (h->n > 1) {
+        uint32_t half = h->n / 2, peer = h->me ^ half;
+        uint32_t other = h->low + (h->me & half ? 0 : half);
+
+        h->low += h->me & half;
+        h->n = half;
+        plan_part_of(p, IMPI_STEP_SEND, h, peer, IMPI_BUF_ACC, other, half);
+        plan_with_next(p);
+        plan_part_of(p, IMPI_STEP_RECV, h, peer, IMPI_BUF_TMP, h->low, half);
+        combine.part = first_part(h, h->low);
+        combine.nparts = first_part(h, h->low + half) - combine.part;
+        add(p, combine);
+    }
+}
+
+/* And back: all get the other halves. */
+static void double_up(struct plan *p, struct halves *h)
+{
+    for (; h->n < h->even; h->n *= 2) {
+        uint32_t peer = h->me ^ h->n;
+        uint32_t other = h->low ^ h->n;
+
+        plan_part_of(p, IMPI_STEP_SEND, h, peer, IMPI_BUF_ACC, h->low, h->n);
+        plan_with_next(p);
+        plan_part_of(p, IMPI_STEP_RECV, h, peer, IMPI_BUF_ACC, other, h->n);
+        if (other < h->low)
+            h->low = other;
+    }
+}
+
+/* acc of vertices 0 to n - 1, of an operation that commutes: each has its own
+ * part then, or with `all` everybody everything. */
+static void plan_halving(struct plan *p, uint32_t me, uint32_t n,
+                         plan_who_f *who, bool all)
+{
+    uint32_t even = UINT32_C(1) << impi_hibit(n, 32), extra = n - even;
+    bool paired = me < 2 * extra;
+    struct halves h = {.me = paired ? me / 2 : me - extra,
+                       .even = even,
+                       .extra = extra,
+                       .n = even,
+                       .who = who};
+    uint32_t from = all ? 0 : me - me % 2, to = all ? n : from + 1;
+
+    if (paired && me % 2 == 0) {
+        plan_send(p, who(p, me + 1), IMPI_BUF_ACC);
+        plan_parts(p, IMPI_STEP_RECV, who(p, me + 1), IMPI_BUF_ACC, from, to);
+        return;
+    }
+    if (paired)
+        plan_take_partial(p, who(p, me - 1));
+    halve(p, &h);
+    if (all)
+        double_up(p, &h);
+    if (paired)
+        plan_parts(p, IMPI_STEP_SEND, who(p, me - 1), IMPI_BUF_ACC, from, to);
+}
+
+bool impi_schedule_has_parts(const struct impi_schedule *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->steps[i].nparts > 0)
+            return true;
+    }
+    return false;
+}
+
 /* 0, or -1 with errno ENOMEM and no steps. */
 static int plan_finish(struct plan *p)
 {
@@ -674,7 +780,10 @@ static void reduce_scatter_few(struct plan *p, bool commutes)
     if (commutes) {
         uint32_t num = impi_group_local_master_num(g, p->rank);
 
-        plan_reduce_exchange(p);
+        if (are_blocks(g))
+            plan_reduce_halving(p);
+        else
+            plan_reduce_exchange(p);
         hand_out(p, impi_group_master_rank(g, num),
                  impi_group_locals_to_master(g, num), 0,
                  impi_group_num_local_to_master(g, num));
@@ -1154,15 +1263,32 @@ static bool is_by_exchange(const struct impi_group *g,
             (rules->few_rounds && !impi_coll_is_linear(g, rules)));
 }
 
+/* True: to acc of the master, which is this process. */
+static bool plan_reduce_locally(struct plan *p)
+{
+    uint32_t master = impi_group_local_master_rank(p->g, p->rank);
+
+    p->tag = IMPI_REDUCE_TAG;
+    plan_local(p, IMPI_STEP_LOCAL_REDUCE, master, IMPI_BUF_OWN);
+    p->part = IMPI_BUF_ACC;
+    return p->rank == master;
+}
+
+/* Each master's parts to its acc. */
+static void plan_reduce_halving(struct plan *p)
+{
+    if (plan_reduce_locally(p))
+        plan_halving(p, impi_group_local_master_num(p->g, p->rank),
+                     impi_group_num_masters(p->g), master_of, false);
+}
+
 /* To acc of each master. */
 static void plan_reduce_exchange(struct plan *p)
 {
     uint32_t master = impi_group_local_master_rank(p->g, p->rank);
     uint32_t n = impi_group_num_masters(p->g);
 
-    p->tag = IMPI_REDUCE_TAG;
-    plan_local(p, IMPI_STEP_LOCAL_REDUCE, master, IMPI_BUF_OWN);
-    p->part = IMPI_BUF_ACC;
+    plan_reduce_locally(p);
     if (p->rank == master && is_power_of_two(n))
         exchange(p);
     else if (p->rank == master)
@@ -1182,9 +1308,24 @@ static void plan_fold_exchange(struct plan *p)
         plan_exchange(p, p->runs.own, p->runs.n, last_of_run);
 }
 
-static void allreduce_by_exchange(struct plan *p)
+/* Halves and back send the vector twice and not once in each exchange; where
+ * the masters are no power of two, by unlike parts, a third more than that, and
+ * once more. */
+static bool saves_bytes(uint32_t n)
 {
-    plan_reduce_exchange(p);
+    return n >= 4 && (is_power_of_two(n) || n > 8);
+}
+
+static void allreduce_by_exchange(struct plan *p,
+                                  const struct impi_coll_rules *rules)
+{
+    uint32_t n = impi_group_num_masters(p->g);
+
+    if (!rules->few_rounds || !rules->few_bytes || !saves_bytes(n))
+        plan_reduce_exchange(p);
+    else if (plan_reduce_locally(p))
+        plan_halving(p, impi_group_local_master_num(p->g, p->rank), n,
+                     master_of, true);
     plan_local(p, IMPI_STEP_LOCAL_BCAST,
                impi_group_local_master_rank(p->g, p->rank), IMPI_BUF_ACC);
 }
@@ -1209,7 +1350,7 @@ int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
 
     s->count = 0;
     if (commutes && is_by_exchange(g, rules)) {
-        allreduce_by_exchange(&p);
+        allreduce_by_exchange(&p, rules);
     } else if (!commutes && rules->few_rounds) {
         if (plan_find_runs(&p))
             allreduce_by_runs(&p);

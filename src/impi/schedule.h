@@ -66,6 +66,9 @@ struct impi_step {
     int32_t tag;
     uint32_t rank;
     uint32_t block;
+    /* Not 0: so many parts of the vector from `part` on, not all of it.  There
+     * is a part for each client, by master number. */
+    uint32_t part, nparts;
 };
 
 struct impi_schedule {
@@ -73,6 +76,10 @@ struct impi_schedule {
     size_t count;
     size_t size;
 };
+
+/* Vectors of an Allreduce of so many bytes on the wire are long: whoever has
+ * few_rounds knows the same number. */
+#define IMPI_COLL_LONG (256 * 1024)
 
 struct impi_coll_rules {
     uint32_t maxlinear; /* negotiated COLL_MAXLINEAR */
@@ -87,6 +94,9 @@ struct impi_coll_rules {
      * known, in place of the standard's and of what older releases do: of
      * Barrier, Scan, Exscan, Reduce, Allreduce and Reduce_scatter. */
     bool few_rounds;
+    /* The vectors are long: where few_rounds, no process sends more of them
+     * than it must. */
+    bool few_bytes;
     /* Bits of master numbers: all Bcasts from these clients are sent by the
      * master, which gets them from the root first.  Bcasts from two roots
      * then come in their order to a peer that matches by arrival. */
@@ -110,6 +120,9 @@ int impi_schedule_reduce(struct impi_schedule *s, const struct impi_group *g,
 int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
                             const struct impi_coll_rules *rules, uint32_t rank,
                             bool commutes);
+/* Does any step move parts?  They have any lengths in an Allreduce, those of
+ * their client's blocks in a Reduce_scatter. */
+bool impi_schedule_has_parts(const struct impi_schedule *s);
 
 /* ---- blocks: each straight from the process that has it to the one that
  * wants it, all at once.  `self`: with the own block, which otherwise is in

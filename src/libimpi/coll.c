@@ -412,6 +412,40 @@ static int coll_add_buffers(struct coll *x, bool commutes)
     return rc;
 }
 
+/* A part for each client: of the elements for its members, or as many in each.
+ */
+static int cut_vector(struct coll *x, const struct blocks *lens)
+{
+    const struct impi_group *g = x->c->units;
+    uint32_t n = impi_group_num_masters(g);
+    int *cuts;
+
+    if (!impi_schedule_has_parts(&x->steps))
+        return MPI_SUCCESS;
+    cuts = coll_keep(x, calloc((size_t)n + 1, sizeof(*cuts)));
+    if (!cuts)
+        return MPI_ERR_NO_MEM;
+    for (uint32_t i = 0; i < n; i++) {
+        cuts[i + 1] = (int)((int64_t)x->count * (i + 1) / n);
+        if (!lens)
+            continue;
+        cuts[i + 1] = cuts[i];
+        for (uint32_t k = g->first[i]; k < g->first[i + 1]; k++)
+            cuts[i + 1] += (int)block_number(lens, (int)g->locals[k]);
+    }
+    x->cuts = cuts;
+    return MPI_SUCCESS;
+}
+
+/* All have the same elements. */
+static bool is_long(const struct coll *x)
+{
+    struct type_info info;
+
+    return type_look_up(&info, x->type) == MPI_SUCCESS &&
+           info.wire * (uint64_t)x->count >= IMPI_COLL_LONG;
+}
+
 /* Count, type, operation. */
 static int coll_check_reduction(int count, MPI_Datatype type, MPI_Op op)
 {
@@ -508,9 +542,12 @@ int coll_make_allreduce(struct coll *x, const void *in, void *out, int count,
     rc = check_reduction(x, &commutes);
     if (rc == MPI_SUCCESS)
         rc = coll_check_buffers(x, in, out);
+    r.few_bytes = rc == MPI_SUCCESS && r.few_rounds && is_long(x);
     if (rc == MPI_SUCCESS)
         rc = coll_made(impi_schedule_allreduce(&x->steps, x->c->units, &r,
                                                (uint32_t)x->c->rank, commutes));
+    if (rc == MPI_SUCCESS)
+        rc = cut_vector(x, NULL);
     return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
 }
 
@@ -710,6 +747,8 @@ static int make_reduce_scatter(struct coll *x, const void *own,
         rc = impi_real.Op_commutative(x->op, &commutes);
     if (rc == MPI_SUCCESS)
         rc = coll_made(schedule(x, commutes));
+    if (rc == MPI_SUCCESS)
+        rc = cut_vector(x, parts);
     if (rc == MPI_SUCCESS)
         rc = coll_add_buffers(x, commutes);
     if (rc == MPI_SUCCESS && uses(x, IMPI_BUF_OUT))

@@ -12,6 +12,7 @@
 #include "libimpi/fast.h"
 #include "libimpi/late_free.h"
 #include "libimpi/conns.h"
+#include "libimpi/large.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
 #include "libimpi/state.h"
@@ -89,6 +90,17 @@ static uint64_t context_of(const struct coll *x, const struct impi_step *s)
     return x->c->cid + !first;
 }
 
+static void *part_at(const struct coll *x, const struct impi_step *s,
+                     uint8_t buf)
+{
+    return large_at(x->buf[buf], x->cuts[s->part], x->type);
+}
+
+static int part_length(const struct coll *x, const struct impi_step *s)
+{
+    return x->cuts[s->part + s->nparts] - x->cuts[s->part];
+}
+
 static void message_of(const struct coll *x, const struct impi_step *s,
                        struct message *m)
 {
@@ -109,6 +121,9 @@ static void message_of(const struct coll *x, const struct impi_step *s,
         m->buf = block_at(b, (int)s->block);
         m->count = block_count(b, (int)s->block);
         m->type = block_type(b, (int)s->block);
+    } else if (s->nparts > 0) {
+        m->buf = part_at(x, s, s->buf);
+        m->count = part_length(x, s);
     }
 }
 
@@ -195,6 +210,16 @@ static int local_reduce(struct coll *x, const struct impi_step *s)
                                         coll_native(x)));
 }
 
+static int combine(struct coll *x, const struct impi_step *s)
+{
+    if (s->nparts > 0)
+        return impi_real.Reduce_local(part_at(x, s, s->buf),
+                                      part_at(x, s, IMPI_BUF_ACC),
+                                      part_length(x, s), x->type, x->op);
+    return impi_real.Reduce_local(x->buf[s->buf], x->buf[IMPI_BUF_ACC],
+                                  x->count, x->type, x->op);
+}
+
 static int combine_under(struct coll *x, const struct impi_step *s)
 {
     void *acc = x->buf[IMPI_BUF_ACC], *buf = x->buf[s->buf];
@@ -210,8 +235,7 @@ static int do_step(struct coll *x, const struct impi_step *s)
     case IMPI_STEP_RECV:
         return do_move(x, s);
     case IMPI_STEP_COMBINE:
-        return impi_real.Reduce_local(x->buf[s->buf], x->buf[IMPI_BUF_ACC],
-                                      x->count, x->type, x->op);
+        return combine(x, s);
     case IMPI_STEP_COMBINE_UNDER:
         return combine_under(x, s);
     case IMPI_STEP_COMBINE_INTO:

@@ -17,7 +17,7 @@
 
 struct req;
 
-#define COLL_MEMORY 4
+#define COLL_MEMORY 5
 
 struct coll {
     /* Stay with it for the next call. */
@@ -34,7 +34,8 @@ struct coll {
     MPI_Datatype type;
     MPI_Op op;
     struct blocks out, in;
-    int32_t tag;               /* for the maker of the steps */
+    const int *cuts; /* elements before each part, and of all (schedule.h) */
+    int32_t tag;     /* for the maker of the steps */
     void *memory[COLL_MEMORY]; /* freed at the end */
     unsigned nmemory;
     /* What IMPI_STEP_LOCAL_OTHER does. */

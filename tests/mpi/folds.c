@@ -173,6 +173,37 @@ static void commutes(int round)
     CHECK(out[0] == want && out[1] == me + 1 && out[2] == round * (me + 1));
 }
 
+/* Ints of many lengths, some long enough to go by parts. */
+static void sums(int round)
+{
+    int n = round % 6 ? draw(50) : 65536 + draw(9000), from = 0, ranks = 0;
+    int *in, *out, counts[64], all = 0;
+
+    for (int r = 0; r < size; r++) {
+        counts[r] = round % 6 ? draw(5) : draw(9000);
+        if (r < members) {
+            from += r < me ? counts[r] : 0;
+            all += counts[r];
+            ranks += who[r];
+        }
+    }
+    in = malloc((size_t)(n > all ? n : all) * sizeof(int) + 1);
+    out = calloc((size_t)(n > all ? n : all) + 1, sizeof(int));
+    for (int i = 0; i < n || i < all; i++)
+        in[i] = i * 3 + who[me];
+    MPI_Allreduce(in, out, n, MPI_INT, MPI_SUM, comm);
+    for (int i = 0; i < n; i++)
+        CHECK(out[i] == i * 3 * members + ranks);
+    MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, comm);
+    for (int i = 0; i < counts[me]; i++)
+        CHECK(out[i] == (from + i) * 3 * members + ranks);
+    MPI_Allreduce(MPI_IN_PLACE, in, n, MPI_INT, MPI_SUM, comm);
+    for (int i = 0; i < n; i++)
+        CHECK(in[i] == i * 3 * members + ranks);
+    free(in);
+    free(out);
+}
+
 static void at_once(struct function *in, struct function *out, int n, int round)
 {
     struct function *other = malloc((size_t)(n + 1) * sizeof(*other));
@@ -213,6 +244,7 @@ static void one_round(int round)
     scatter(out, round);
     MPI_Barrier(comm);
     commutes(round);
+    sums(round);
     untouched(out, MOST);
     at_once(in, out, n, round);
     free(who);

@@ -293,6 +293,7 @@ for prog in bottom coll collv comms folds mixes topo; do
 done
 for prog in coll folds; do
     case_run $prog openmpi:3 mpich:1 openmpi:1 mpich:2 openmpi:1
+    case_run $prog mpich:1 openmpi:2 mpich:1 openmpi:1
 done
 title=collective_calls_as_an_older_release_has_them
 for prog in coll collv folds; do

@@ -31,12 +31,75 @@ static uint32_t later(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Blocks that are handed out are acc's. */
-static const struct value *value_of(uint32_t from, const struct impi_step *s)
+/* The parts of a buffer that is looked at by parts. */
+static struct value *split(struct member *p, uint8_t buf)
 {
-    bool out = s->buf == IMPI_BUF_OUT;
+    uint32_t n = world.g.nmasters;
 
-    return &world.p[from].buf[out ? IMPI_BUF_ACC : s->buf];
+    if (!p->part[buf]) {
+        p->part[buf] = malloc(n * sizeof(*p->part[buf]));
+        assert_non_null(p->part[buf]);
+        for (uint32_t i = 0; i < n; i++)
+            p->part[buf][i] = p->buf[buf];
+    }
+    return p->part[buf];
+}
+
+/* One value again: all parts are of as many. */
+static struct value *whole(struct member *p, uint8_t buf)
+{
+    struct value *part = p->part[buf];
+
+    if (!part)
+        return &p->buf[buf];
+    for (uint32_t i = 1; i < world.g.nmasters; i++) {
+        assert_int_equal(part[i].n, part[0].n);
+        part[0].mark = part[0].mark * 31 + part[i].mark;
+    }
+    p->buf[buf] = part[0];
+    p->part[buf] = NULL;
+    free(part);
+    return &p->buf[buf];
+}
+
+/* Blocks that are handed out are acc's. */
+static struct value value_of(uint32_t from, const struct impi_step *s)
+{
+    struct member *p = &world.p[from];
+
+    if (s->buf == IMPI_BUF_OUT && p->part[IMPI_BUF_ACC])
+        return p->part[IMPI_BUF_ACC][world.g.num_of[s->rank]];
+    if (s->buf == IMPI_BUF_OUT)
+        return p->buf[IMPI_BUF_ACC];
+    return *whole(p, s->buf);
+}
+
+static struct value *parts_of(uint32_t from, const struct impi_step *s)
+{
+    struct value *copy;
+
+    if (s->nparts == 0)
+        return NULL;
+    copy = malloc(s->nparts * sizeof(*copy));
+    assert_non_null(copy);
+    assert_true(s->part + s->nparts <= world.g.nmasters);
+    memcpy(copy, split(&world.p[from], s->buf) + s->part,
+           s->nparts * sizeof(*copy));
+    return copy;
+}
+
+static void take(struct member *p, const struct impi_step *s, struct mail *m)
+{
+    m->taken = true;
+    if (s->nparts == 0) {
+        assert_null(m->parts);
+        whole(p, s->buf);
+        p->buf[s->buf] = m->value;
+        return;
+    }
+    assert_non_null(m->parts);
+    memcpy(split(p, s->buf) + s->part, m->parts, s->nparts * sizeof(*m->parts));
+    free(m->parts);
 }
 
 static void post(uint32_t from, const struct impi_step *s, uint32_t round)
@@ -49,7 +112,11 @@ static void post(uint32_t from, const struct impi_step *s, uint32_t round)
         assert_non_null(p->mail);
     }
     p->mail[p->nmail++] =
-        (struct mail){from, s->tag, false, round, *value_of(from, s)};
+        (struct mail){.from = from, .tag = s->tag, .round = round};
+    if (s->nparts > 0)
+        p->mail[p->nmail - 1].parts = parts_of(from, s);
+    else
+        p->mail[p->nmail - 1].value = value_of(from, s);
 }
 
 static struct mail *find(struct member *p, const struct impi_step *s)
@@ -104,6 +171,8 @@ static void send_row(uint32_t r, size_t end)
             round++;
             p->messages++;
             p->blocks += blocks_of(s);
+            p->vectors +=
+                s->nparts > 0 ? (double)s->nparts / world.g.nmasters : 1;
         }
         post(r, s, round);
     }
@@ -123,10 +192,8 @@ static bool finish_row(uint32_t r, size_t end)
         const struct impi_step *s = &p->s.steps[i];
         struct mail *m = s->kind == IMPI_STEP_RECV ? find(p, s) : NULL;
 
-        if (m) {
-            m->taken = true;
-            p->buf[s->buf] = m->value;
-        }
+        if (m)
+            take(p, s, m);
         if (m && s->local)
             local = later(local, m->round);
         else if (m)
@@ -159,7 +226,7 @@ static bool together(uint32_t r, const struct impi_step *s)
     } else if (s->rank == r) {
         slot->open = true;
         slot->opened = p->round;
-        slot->value = p->buf[s->buf];
+        slot->value = *whole(p, s->buf);
     } else if (inward) {
         slot->come++;
         slot->last = later(slot->last, p->round);
@@ -177,9 +244,20 @@ static bool together(uint32_t r, const struct impi_step *s)
     return true;
 }
 
-static void compute(struct member *p, const struct impi_step *s)
+static void combine_parts(struct member *p, const struct impi_step *s)
 {
-    struct value *acc = &p->buf[IMPI_BUF_ACC], *buf = &p->buf[s->buf];
+    struct value *buf = split(p, s->buf), *acc = split(p, IMPI_BUF_ACC);
+
+    assert_int_equal(s->kind, IMPI_STEP_COMBINE);
+    for (uint32_t i = s->part; i < s->part + s->nparts; i++) {
+        assert_true(buf[i].n > 0 && acc[i].n > 0);
+        acc[i] = fold(&buf[i], &acc[i]);
+    }
+}
+
+static void compute_whole(struct member *p, const struct impi_step *s)
+{
+    struct value *acc = whole(p, IMPI_BUF_ACC), *buf = whole(p, s->buf);
 
     if (s->kind == IMPI_STEP_COMBINE_INTO)
         assert_true(buf->n > 0 && p->buf[s->into].n > 0);
@@ -193,6 +271,15 @@ static void compute(struct member *p, const struct impi_step *s)
         p->buf[s->into] = fold(buf, &p->buf[s->into]);
     else if (s->kind == IMPI_STEP_COPY)
         *acc = *buf;
+}
+
+static void compute(struct member *p, const struct impi_step *s)
+{
+    if (s->nparts > 0) {
+        combine_parts(p, s);
+        return;
+    }
+    compute_whole(p, s);
 }
 
 static bool is_together(uint8_t kind)
@@ -246,6 +333,10 @@ static struct counted count(void)
             c.busiest = p->messages;
         if (p->blocks > c.blocks)
             c.blocks = p->blocks;
+        if (p->vectors > c.vectors)
+            c.vectors = p->vectors;
+        for (int b = 0; b < IMPI_NBUFS; b++)
+            free(p->part[b]);
         impi_schedule_free(&p->s);
         free(p->mail);
         memcpy(kept, p->buf, sizeof(kept));

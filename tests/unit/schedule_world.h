@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * All processes of a schedule at once, up to thousands: what their buffers
- * hold, and the rounds between clients.  A process sends one message to another
- * client in a round and takes one; within a client nothing takes time.
+ * hold, of vectors in parts each of them, and the rounds between clients.  A
+ * process sends one message to another client in a round and takes one; within
+ * a client nothing takes time.
  */
 #ifndef SF_TESTS_SCHEDULE_WORLD_H
 #define SF_TESTS_SCHEDULE_WORLD_H
@@ -36,6 +37,7 @@ struct mail {
     bool taken;
     uint32_t round; /* it is there after this one */
     struct value value;
+    struct value *parts; /* or these */
 };
 
 struct member {
@@ -47,6 +49,8 @@ struct member {
     uint32_t slot; /* steps within the client */
     bool sent;     /* what the row at `at` sends */
     uint64_t messages, blocks;
+    double vectors;
+    struct value *part[IMPI_NBUFS]; /* NULL: `buf` is all of it */
 };
 
 extern struct world {
@@ -61,6 +65,7 @@ struct counted {
     uint32_t rounds;   /* of the last one to end */
     uint64_t messages; /* between clients, in all */
     uint64_t busiest, blocks;
+    double vectors; /* that the busiest process sends to other clients */
 };
 
 /* client[r] of each of `size` ranks.  Free with world_end(). */

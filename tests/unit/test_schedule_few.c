@@ -153,6 +153,30 @@ static void commutative_allreduce_of_any_number_of_clients(void **state)
     }
 }
 
+/* By halves and back, with parts for each client. */
+static void long_allreduce_sends_few_bytes(void **state)
+{
+    EACH_SHAPE
+    {
+        uint32_t n = world.g.nmasters;
+        struct counted c;
+
+        world.any_order = true;
+        world.rules.few_bytes = true;
+        world_fill(IMPI_BUF_NONE);
+        ALL(impi_schedule_allreduce(&world.p[r].s, &world.g, &world.rules, r,
+                                    true));
+        c = world_run();
+        if ((n & (n - 1)) == 0)
+            assert_true(c.vectors < 2);
+        else if (n > 8)
+            assert_true(c.vectors < 3.34);
+        if (n > world.rules.maxlinear)
+            assert_true(c.rounds <= 2 * exchanges_for(n));
+        all_have_the_same();
+    }
+}
+
 /* Each gets its own block, and what is in it is of all. */
 static void blocks_are_by_rank(const struct impi_schedule *s)
 {
@@ -291,6 +315,7 @@ int main(void)
         cmocka_unit_test(reduce_folds_in_order),
         cmocka_unit_test(allreduce_folds_in_order_and_all_have_the_same_bits),
         cmocka_unit_test(commutative_allreduce_of_any_number_of_clients),
+        cmocka_unit_test(long_allreduce_sends_few_bytes),
         cmocka_unit_test(reduce_scatter_hands_out_what_is_folded),
         cmocka_unit_test(barrier_waits_for_everybody),
         cmocka_unit_test(

@@ -52,6 +52,17 @@ static void takes(const char *what, uint32_t most)
     assert_true(run(what, 5).rounds <= most);
 }
 
+/* Nor a process more of its vector than so often all of it. */
+static void sends(const char *what, uint32_t best, uint32_t most,
+                  double vectors)
+{
+    struct counted c = run(what, best);
+
+    print_message("#   %.2f vectors\n", c.vectors);
+    assert_true(c.rounds <= most);
+    assert_true(c.vectors <= vectors);
+}
+
 static void all_have_all(void)
 {
     for (uint32_t r = 0; r < SIZE; r++) {
@@ -78,6 +89,13 @@ static void commutative(void)
                                 true));
     takes("Allreduce", 5);
     all_have_all();
+    world.rules.few_bytes = true;
+    world_fill(IMPI_BUF_NONE);
+    ALL(impi_schedule_allreduce(&world.p[r].s, &world.g, &world.rules, r,
+                                true));
+    sends("Allreduce, long", 10, 10, 2);
+    all_have_all();
+    world.rules.few_bytes = false;
     world.root = 300;
     ALL(impi_schedule_packed(&world.p[r].s, &world.g, &world.rules, r, 300,
                              true));
@@ -122,14 +140,18 @@ static void in_order(uint32_t reduce, uint32_t allreduce)
     all_have_all();
 }
 
-static void reduce_scatters(uint32_t most)
+/* vectors: what the operation that commutes may send. */
+static void reduce_scatters(uint32_t most, double vectors)
 {
     for (int commutes = 0; commutes < 2; commutes++) {
         world.any_order = commutes;
         world_fill(IMPI_BUF_NONE);
         ALL(impi_schedule_reduce_scatter(&world.p[r].s, &world.g, &world.rules,
                                          r, commutes));
-        takes(commutes ? "Reduce_scatter" : "Reduce_scatter, not comm.", most);
+        if (commutes)
+            sends("Reduce_scatter", 5, most, vectors);
+        else
+            takes("Reduce_scatter, not comm.", most);
         for (uint32_t r = 0; r < SIZE; r++)
             value_is(&world.p[r].buf[IMPI_BUF_IN], 0, SIZE);
     }
@@ -149,7 +171,7 @@ static void rounds_of_even_clients(void **state)
     barrier(5);
     scans(5);
     in_order(5, 5);
-    reduce_scatters(5);
+    reduce_scatters(5, 1);
     alltoall(5);
     world_end();
 }
@@ -161,7 +183,7 @@ static void rounds_of_uneven_clients(void **state)
     barrier(5);
     scans(5);
     in_order(5, 5);
-    reduce_scatters(5);
+    reduce_scatters(5, 1);
     alltoall(12);
     world_end();
 }
@@ -173,7 +195,7 @@ static void rounds_of_ranks_that_are_dealt_out(void **state)
     barrier(5);
     scans(5);
     in_order(5, 5);
-    reduce_scatters(5);
+    reduce_scatters(5, 5);
     alltoall(5);
     world_end();
 }
@@ -185,7 +207,7 @@ static void rounds_that_are_not_agreed(void **state)
     barrier(10);
     scans(CLIENTS - 1);
     in_order(SIZE, SIZE + 5);
-    reduce_scatters(2 * SIZE);
+    reduce_scatters(2 * SIZE, SIZE);
     world_end();
 }
 
