@@ -579,6 +579,65 @@ static void many_of_a_file_of_ones_own_are_waited_for(void)
     MPI_File_close(&f);
 }
 
+enum { BY_WAITANY, BY_TESTANY, BY_WAITSOME, BY_TESTSOME, WAYS };
+
+/* How many of them are done now. */
+static int finish_some(int way, int n, MPI_Request *r)
+{
+    MPI_Status st[12];
+    int index[12], done = 0, flag = 1;
+
+    switch (way) {
+    case BY_WAITANY:
+        MPI_Waitany(n, r, index, st);
+        return 1;
+    case BY_TESTANY:
+        MPI_Testany(n, r, index, &flag, st);
+        return flag;
+    case BY_WAITSOME:
+        MPI_Waitsome(n, r, &done, index, st);
+        return done;
+    default:
+        MPI_Testsome(n, r, &done, index, st);
+        return done;
+    }
+}
+
+/* (MPI_Testall is left out: MPICH 4.0.2 does not bear it, alone either.) */
+static void they_are_found_done_one_by_one(void)
+{
+    enum { WRITES = 10, LEN = 4096 };
+    static char bytes[WRITES][LEN], back[LEN];
+    char name[32];
+    int to = (rank + 1) % size, from = (rank + size - 1) % size, got;
+    MPI_File f;
+
+    snprintf(name, sizeof(name), "own.%d", rank);
+    CHECK(MPI_File_open(MPI_COMM_SELF, path_of(name),
+                        RW | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                        &f) == MPI_SUCCESS);
+    for (int round = 0; round < 20 * WAYS; round++) {
+        MPI_Request r[WRITES + 2];
+
+        got = -1;
+        MPI_Irecv(&got, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &r[0]);
+        for (int i = 0; i < WRITES; i++) {
+            memset(bytes[i], 'a' + (round + i) % 26, LEN);
+            MPI_File_iwrite_at(f, (MPI_Offset)i * LEN, bytes[i], LEN, MPI_BYTE,
+                               &r[1 + i]);
+        }
+        MPI_Isend(&round, 1, MPI_INT, to, 5, MPI_COMM_WORLD, &r[WRITES + 1]);
+        for (int left = WRITES + 2; left > 0;)
+            left -= finish_some(round % WAYS, WRITES + 2, r);
+        CHECK(got == round);
+        for (int i = 0; i < WRITES + 2; i++)
+            CHECK(r[i] == MPI_REQUEST_NULL);
+        MPI_File_read_at(f, 3 * LEN, back, LEN, MPI_BYTE, MPI_STATUS_IGNORE);
+        CHECK(memcmp(back, bytes[3], LEN) == 0);
+    }
+    MPI_File_close(&f);
+}
+
 int main(int argc, char **argv)
 {
 #define PART(name)                                                             \
@@ -605,6 +664,7 @@ int main(int argc, char **argv)
         PART(nonblocking_and_split_forms),
         PART(shared_and_ordered_forms),
         PART(many_of_a_file_of_ones_own_are_waited_for),
+        PART(they_are_found_done_one_by_one),
     };
 
     begin(&argc, &argv);
