@@ -18,6 +18,7 @@
 #define SIDE_MAX (FIXED_SIZE + (size_t)SF_IMPI_PROCS_MAX * IMPI_SIDE_PROC_SIZE)
 #define PREFIX "impi1/"
 #define SHARE 1u
+#define FILES 2u
 
 /* ---- names of ports ---- */
 
@@ -139,7 +140,7 @@ int impi_side_encode(const struct impi_side *s, uint8_t **buf, size_t *len)
     be_put32(&w, s->hiwater);
     be_put32(&w, (uint32_t)s->coll_xsize);
     be_put32(&w, (uint32_t)s->coll_maxlinear);
-    be_put32(&w, s->share ? SHARE : 0);
+    be_put32(&w, (s->share ? SHARE : 0) | (s->files ? FILES : 0));
     be_put_bytes(&w, s->repr, sizeof(s->repr));
     be_put32(&w, s->nprocs);
     assert(!w.bad && w.len == FIXED_SIZE);
@@ -205,6 +206,7 @@ int impi_side_decode(struct impi_side *s, const void *buf, size_t len,
                      struct errbuf *err)
 {
     struct be_reader r;
+    uint32_t flags;
 
     memset(s, 0, sizeof(*s));
     be_reader_init(&r, buf, len);
@@ -218,7 +220,9 @@ int impi_side_decode(struct impi_side *s, const void *buf, size_t len,
     s->hiwater = be_get32(&r);
     s->coll_xsize = (int32_t)be_get32(&r);
     s->coll_maxlinear = (int32_t)be_get32(&r);
-    s->share = be_get32(&r) & SHARE;
+    flags = be_get32(&r);
+    s->share = flags & SHARE;
+    s->files = flags & FILES;
     be_copy_bytes(&r, s->repr, sizeof(s->repr));
     s->nprocs = be_get32(&r);
     if (r.bad || s->nprocs == 0 || s->nprocs > SF_IMPI_PROCS_MAX ||

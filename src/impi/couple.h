@@ -78,6 +78,7 @@ struct impi_side {
     uint32_t maxdatalen, ackmark, hiwater;
     int32_t coll_xsize, coll_maxlinear;
     bool share; /* begins channels with an offer of shared memory */
+    bool files; /* opens files together with others */
     uint8_t repr[IMPI_REPR_SIZE];
     uint32_t nprocs;
     struct impi_side_proc *procs; /* owned: impi_side_free() */

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "libimpi/coll.h"
 #include "libimpi/disk_watch.h"
+#include "libimpi/foreign.h"
 #include "libimpi/external.h"
 #include "libimpi/failed.h"
 #include "libimpi/layouts.h"
@@ -641,12 +642,12 @@ static int open_file(struct file *f, MPI_Info info)
     return file_agree(f, rc);
 }
 
-/* Without the agreement of all, or where a process has no channel to those of
- * its own client, there are none. */
+/* Without the agreement of all there are none. */
 static bool may_be_opened(const struct impi_comm *c)
 {
     return impi_be.world.flags & IMPI_WORLD_FILES && impi_be.relay < 0 &&
-           impi_be.native && !c->inter && !c->foreign;
+           impi_be.native && !c->inter &&
+           (!c->foreign || foreign_have_files(c));
 }
 
 int impi_File_open(MPI_Comm comm, const char *filename, int amode,

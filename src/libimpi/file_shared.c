@@ -2,7 +2,10 @@
  *
  * The shared pointer of a file that spans: eight bytes in the memory of the
  * file's rank 0, which others change by one-sided operations (impi/rma.h).  So
- * it needs nothing of the file system, and rank 0 need not be in MPI.
+ * it needs nothing of the file system, and rank 0 need not be in MPI.  Where
+ * processes of another world have the file there is none but in the collective
+ * calls of those pointers, which need no such operations: a process of a world
+ * of one client has no channel to the others of it.
  */
 #include "impi/rma_op.h"
 #include "libimpi/background.h"
@@ -22,6 +25,8 @@ static void serve(int more)
 
 int file_shared_open(struct file *f)
 {
+    if (f->c->foreign)
+        return MPI_SUCCESS;
     be_lock();
     f->core = impi_rma_win_create(win_engine(), f->c->cid,
                                   (const uint32_t *)f->c->world,
@@ -65,6 +70,8 @@ int file_shared_add(struct file *f, int64_t etypes, int64_t *old)
                                  .result = old};
     int rc = MPI_SUCCESS;
 
+    if (!f->core)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
     file_wait_begins(f);
     be_lock();
     impi_be.windows++; /* the answer is one of its messages */

@@ -109,6 +109,17 @@ struct couple *foreign_of(uint32_t peer)
     return NULL;
 }
 
+bool foreign_have_files(const struct impi_comm *c)
+{
+    for (int i = 0; i < c->size; i++) {
+        const struct couple *of = foreign_of((uint32_t)c->world[i]);
+
+        if (of && !of->files)
+            return false;
+    }
+    return true;
+}
+
 struct couple *foreign_find(uint32_t number)
 {
     struct couple *c = couples;

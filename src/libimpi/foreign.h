@@ -18,6 +18,7 @@ struct couple {
     uint8_t secret[IMPI_CHAN_SECRET_SIZE];
     bool acceptor;     /* we are; its connections win over the others' */
     bool share;        /* channels begin with an offer of shared memory */
+    bool files;        /* both worlds open files together with others */
     bool children;     /* this world has had them started */
     uint32_t own;      /* own rank in the own group */
     uint32_t first, n; /* the others, as peers */
@@ -33,6 +34,9 @@ struct couple *foreign_add(const struct couple *like,
 /* Whose peer that is; NULL: of the own world.  The number of a couple. */
 struct couple *foreign_of(uint32_t peer);
 struct couple *foreign_find(uint32_t number);
+
+/* Do all of c's processes of other worlds open files with this one? */
+bool foreign_have_files(const struct impi_comm *c);
 
 /* This peer can be reached no more: what waits for it fails, the user is told
  * once for each couple. */

@@ -597,7 +597,7 @@ struct meeting {
         uint32_t number, len, wanted;
         uint64_t cid;
         uint8_t secret[IMPI_CHAN_SECRET_SIZE];
-        char share;
+        char share, files;
         char why[SF_IMPI_REFUSAL_MAX];
     } told;
     uint8_t *table; /* the other side, encoded */
@@ -734,6 +734,7 @@ static int fill_side(struct meeting *m, const uint8_t *all)
     s->coll_xsize = w->coll_xsize;
     s->coll_maxlinear = w->coll_maxlinear;
     s->share = w->flags & IMPI_WORLD_SHARE;
+    s->files = w->flags & IMPI_WORLD_FILES;
     s->cid = comm_foreign_cid();
     impi_repr_own(s->repr);
     s->nprocs = (uint32_t)m->size;
@@ -780,6 +781,7 @@ static int agree(struct meeting *m, const struct impi_side *other, size_t len,
     m->told.number = a->number;
     m->told.cid = a->cid;
     m->told.share = a->share && c->share;
+    m->told.files = a->files && c->files;
     m->told.len = (uint32_t)len;
     return 0;
 }
@@ -1013,6 +1015,7 @@ static struct couple *take_in(struct meeting *m)
     struct couple like = {.number = m->told.number,
                           .acceptor = m->acceptor,
                           .share = m->told.share,
+                          .files = m->told.files,
                           .children = m->children != NULL,
                           .own = (uint32_t)m->rank};
     struct impi_side other;

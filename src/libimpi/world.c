@@ -466,7 +466,7 @@ static void fill_alone(struct impi_world *w, int size, uint16_t port)
     w->tagub = INT32_MAX;
     w->coll_xsize = IMPI_COLL_XSIZE_DEFAULT;
     w->coll_maxlinear = IMPI_COLL_MAXLINEAR_DEFAULT;
-    w->flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_SHARE;
+    w->flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_SHARE | IMPI_WORLD_FILES;
     if (!is_external32_forced())
         w->flags |= IMPI_WORLD_NATIVE;
     w->nclients = 1;

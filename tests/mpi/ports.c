@@ -6,16 +6,16 @@
  *
  * The accepting one publishes NAME, the other one looks it up.  Or the first is
  * given "-", and prints the name of its port, which the other one is given.
- * WHAT: talk, or once (with one port), or
- * lost (the accepting world dies, the other one has an error and goes on), or
- * unheard (the same, where only the roots have talked), or leaderless (the
- * same, in MPI_Intercomm_create), or alone (the leaders meet by themselves,
- * then their worlds by MPI_Intercomm_create), or world (as talk, between the
- * halves of one world), or names (both), or deaf ROLE (the last process of that
- * world has no descriptor left), or deaf-root ROLE (the same, where it is the
- * root), or deaf-alone ROLE (the same, in MPI_Intercomm_create of the first
- * processes), or deaf-join ROLE (the first process of one world, or the last,
- * in MPI_Comm_join).
+ * WHAT: talk, or once (with one port), or lost (the accepting world dies, the
+ * other one has an error and goes on), or unheard (the same, where only the
+ * roots have talked), or leaderless (the same, in MPI_Intercomm_create), or
+ * alone (the leaders meet by themselves, then their worlds by
+ * MPI_Intercomm_create), or world (as talk, between the halves of one world),
+ * or files (they share one, in $TMPDIR), or names (both), or deaf ROLE (the
+ * last process of that world has no descriptor left), or deaf-root ROLE (the
+ * same, where it is the root), or deaf-alone ROLE (the same, in
+ * MPI_Intercomm_create of the first processes), or deaf-join ROLE (the first
+ * process of one world, or the last, in MPI_Comm_join).
  */
 #include <netinet/in.h>
 #include <stdint.h>
@@ -271,6 +271,89 @@ static void talk(const char *name, MPI_Comm local, int root)
     created_of_both(inter);
     MPI_Comm_disconnect(&inter);
     CHECK(inter == MPI_COMM_NULL);
+}
+
+/* ---- a file of both worlds ---- */
+
+#define BLOCK 1000 /* ints */
+
+/* Blocks of all in turn, and what each finds there. */
+static void interleaved(MPI_File f, int own, int all)
+{
+    static int out[4 * BLOCK], in[4 * BLOCK];
+    MPI_Datatype blocks;
+    MPI_Status st;
+    int n = -1, other = (own + 1) % all;
+
+    MPI_Type_vector(4, BLOCK, BLOCK * all, MPI_INT, &blocks);
+    MPI_Type_commit(&blocks);
+    for (int i = 0; i < 4 * BLOCK; i++)
+        out[i] = 10000 * own + i;
+    CHECK(MPI_File_set_view(f, (MPI_Offset)(own * BLOCK * (int)sizeof(int)),
+                            MPI_INT, blocks, "native",
+                            MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_write_all(f, out, 4 * BLOCK, MPI_INT, &st) == MPI_SUCCESS);
+    MPI_Get_count(&st, MPI_INT, &n);
+    CHECK(n == 4 * BLOCK);
+    CHECK(MPI_File_set_view(f, (MPI_Offset)(other * BLOCK * (int)sizeof(int)),
+                            MPI_INT, blocks, "native",
+                            MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_read_all(f, in, 4 * BLOCK, MPI_INT, &st) == MPI_SUCCESS);
+    for (int i = 0; i < 4 * BLOCK; i++)
+        CHECK(in[i] == 10000 * other + i);
+    MPI_Type_free(&blocks);
+}
+
+/* One after the other, and by offset. */
+static void in_order(MPI_File f, int own, int all)
+{
+    int value = own, got = -1;
+    MPI_Request r;
+
+    CHECK(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) ==
+          MPI_SUCCESS);
+    CHECK(MPI_File_write_ordered(f, &value, 1, MPI_INT, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
+    CHECK(MPI_File_sync(f) == MPI_SUCCESS);
+    CHECK(MPI_File_iread_at(f, all - 1 - own, &got, 1, MPI_INT, &r) ==
+          MPI_SUCCESS);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    CHECK(got == all - 1 - own);
+    CHECK(MPI_File_set_atomicity(f, 1) == MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all(f, own, &all, 1, MPI_INT, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
+    CHECK(MPI_File_read_at(f, all - 1, &got, 1, MPI_INT, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
+    CHECK(got == all);
+}
+
+static void files(const char *name)
+{
+    MPI_Comm inter = meet(name, MPI_COMM_WORLD, 0), both;
+    char path[1000];
+    MPI_Offset bytes = 0;
+    MPI_File f;
+    int own, all, value = 0;
+
+    MPI_Intercomm_merge(inter, !accepts, &both);
+    MPI_Comm_rank(both, &own);
+    MPI_Comm_size(both, &all);
+    snprintf(path, sizeof(path), "%s/both", getenv("TMPDIR"));
+    CHECK(MPI_File_open(both, path,
+                        MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR |
+                            MPI_MODE_DELETE_ON_CLOSE,
+                        MPI_INFO_NULL, &f) == MPI_SUCCESS);
+    interleaved(f, own, all);
+    CHECK(MPI_File_get_size(f, &bytes) == MPI_SUCCESS);
+    CHECK(bytes == (MPI_Offset)(4 * BLOCK * (int)sizeof(int) * all));
+    in_order(f, own, all);
+    CHECK(class_of(MPI_File_write_shared(f, &value, 1, MPI_INT,
+                                         MPI_STATUS_IGNORE)) ==
+          MPI_ERR_UNSUPPORTED_OPERATION);
+    CHECK(MPI_File_close(&f) == MPI_SUCCESS);
+    CHECK(access(path, F_OK) < 0);
+    MPI_Comm_free(&both);
+    MPI_Comm_disconnect(&inter);
 }
 
 /* The leaders meet by MPI_COMM_SELF, and nobody else of their worlds has had to
@@ -671,6 +754,8 @@ int main(int argc, char **argv)
     accepts = strcmp(argv[1], "accept") == 0;
     if (strcmp(argv[3], "lost") == 0) {
         lost(argv[2]);
+    } else if (strcmp(argv[3], "files") == 0) {
+        files(argv[2]);
     } else if (strcmp(argv[3], "unheard") == 0) {
         unheard(argv[2]);
     } else if (strcmp(argv[3], "once") == 0) {

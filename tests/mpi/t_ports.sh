@@ -97,6 +97,10 @@ title=worlds_whose_leaders_met_alone_are_brought_together
 case_meet $title mpich:2 openmpi:2 alone
 case_meet $title openmpi:3 mpich:1 alone
 case_meet $title mpich:2 "mpich:1 openmpi:1" alone
+title=they_share_a_file
+case_meet $title mpich:2 openmpi:2 files
+case_meet $title openmpi:1 "mpich:1 openmpi:2" files
+case_meet $title mpich:1 mpich:2 files
 case_one halves_of_a_world_talk world mpich:4
 case_one halves_of_a_world_talk world openmpi:3
 case_one halves_of_a_world_talk world -i mpich:2 openmpi:2
