@@ -3,17 +3,78 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A full table is an error of ours to report, not a reason to exit. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
 #include "elan/contexts.h"
-#include "elan/live.h"
 #include "elan/partition.h"
 #include "elan/prognum.h"
+
+/* A live program, or a lease, as it was built: without the sealed text. */
+struct program {
+    uint32_t prognum; /* key; of a lease the first number of its block */
+    struct elan_jobinfo info;
+    UT_hash_handle hh;
+    uint32_t nodes[];
+};
+
+/* By number. */
+struct books {
+    struct program *programs;
+};
 
 struct elan_partition {
     struct elan_contexts *contexts;
     struct elan_prognum prognum;
-    struct elan_live live;
-    struct elan_live leases; /* by the first number of their blocks */
+    struct books live, leases;
 };
+
+/* ---- the books ---- */
+
+/* *info is copied.  0, or -1 with ENOMEM. */
+static int books_add(struct books *books, const struct elan_jobinfo *info)
+{
+    size_t size = info->nnodes * sizeof(uint32_t);
+    struct program *p = calloc(1, sizeof(*p) + size);
+
+    if (!p)
+        return -1;
+    p->prognum = info->prognum;
+    memcpy(p->nodes, info->nodes, size);
+    p->info = *info;
+    p->info.nodes = p->nodes;
+    p->info.sealed = NULL;
+    HASH_ADD(hh, books->programs, prognum, sizeof(p->prognum), p);
+    if (p->hh.tbl)
+        return 0;
+    free(p);
+    errno = ENOMEM;
+    return -1;
+}
+
+static struct program *books_find(const struct books *books, uint32_t prognum)
+{
+    struct program *p;
+
+    HASH_FIND(hh, books->programs, &prognum, sizeof(prognum), p);
+    return p;
+}
+
+static void books_remove(struct books *books, struct program *p)
+{
+    HASH_DEL(books->programs, p);
+    free(p);
+}
+
+static bool is_same_step(const struct program *p,
+                         const struct elan_jobinfo *info)
+{
+    return p->info.job_id == info->job_id && p->info.step_id == info->step_id &&
+           p->info.het_comp == info->het_comp;
+}
+
+/* ---- the pool ---- */
 
 static uint32_t random_context(const struct elan_site *site, uint32_t random)
 {
@@ -26,9 +87,8 @@ static bool is_lease(const struct elan_jobinfo *info)
     return info->step_id == ELAN_LEASE_STEP;
 }
 
-/* Where it is in the books. */
-static struct elan_live *books_of(struct elan_partition *pm,
-                                  const struct elan_jobinfo *info)
+static struct books *books_of(struct elan_partition *pm,
+                              const struct elan_jobinfo *info)
 {
     return is_lease(info) ? &pm->leases : &pm->live;
 }
@@ -80,21 +140,21 @@ static struct elan_nodes nodes_of(const struct elan_jobinfo *info)
     return (struct elan_nodes){info->nodes, info->nnodes};
 }
 
-static void drop(struct elan_partition *pm, struct elan_live_program *p)
+static void drop(struct elan_partition *pm, struct program *p)
 {
-    const struct elan_jobinfo *info = elan_live_info(p);
+    const struct elan_jobinfo *info = &p->info;
 
     elan_contexts_release(pm->contexts, nodes_of(info), info->low_context,
                           info->ncontexts);
-    elan_live_remove(books_of(pm, info), p);
+    books_remove(books_of(pm, info), p);
 }
 
 void elan_partition_forget(struct elan_partition *pm)
 {
-    struct elan_live_program *p;
-
-    while ((p = elan_live_any(&pm->live)) || (p = elan_live_any(&pm->leases)))
-        drop(pm, p);
+    while (pm->live.programs)
+        drop(pm, pm->live.programs);
+    while (pm->leases.programs)
+        drop(pm, pm->leases.programs);
 }
 
 void elan_partition_destroy(struct elan_partition *pm)
@@ -154,8 +214,8 @@ static bool is_live(uint32_t prognum, void *arg)
 {
     const struct elan_partition *pm = arg;
 
-    return elan_live_find(&pm->live, prognum) ||
-           elan_live_find(&pm->leases, elan_prognum_block(prognum));
+    return books_find(&pm->live, prognum) ||
+           books_find(&pm->leases, elan_prognum_block(prognum));
 }
 
 /* Has somebody a number of the block? */
@@ -269,7 +329,7 @@ static int build(struct elan_partition *pm, const struct elan_step *step,
     if (copy_nodes(got, layout, err) < 0 || take(pm, got, err) < 0)
         return -1;
     if (make_payload(payload, layout, step, got, err) == 0) {
-        if (elan_live_add(&pm->live, got) == 0)
+        if (books_add(&pm->live, got) == 0)
             return 0;
         errprintf(err, "out of memory");
     }
@@ -310,7 +370,7 @@ static int take_lease(struct elan_partition *pm, struct elan_jobinfo *got,
                       struct errbuf *err)
 {
     uint32_t most =
-        1 + elan_live_count(&pm->leases) + elan_live_count(&pm->live);
+        1 + HASH_COUNT(pm->leases.programs) + HASH_COUNT(pm->live.programs);
 
     if (elan_contexts_alloc(pm->contexts, nodes_of(got), got->ncontexts,
                             &got->low_context, err) < 0)
@@ -319,7 +379,7 @@ static int take_lease(struct elan_partition *pm, struct elan_jobinfo *got,
         elan_prognum_take_block(&pm->prognum, most, is_block_taken, pm);
     if (got->prognum == 0)
         errprintf(err, "no block of program numbers is free");
-    else if (elan_live_add(&pm->leases, got) == 0)
+    else if (books_add(&pm->leases, got) == 0)
         return 0;
     else
         errprintf(err, "out of memory");
@@ -354,36 +414,24 @@ int elan_partition_lease(struct elan_partition *pm,
     return -1;
 }
 
-struct each {
-    void (*f)(const struct elan_jobinfo *info, void *arg);
-    void *arg;
-};
-
-static void call_each(struct elan_live_program *p, void *arg)
-{
-    const struct each *each = arg;
-
-    each->f(elan_live_info(p), each->arg);
-}
-
 void elan_partition_each_lease(struct elan_partition *pm,
                                void (*f)(const struct elan_jobinfo *info,
                                          void *arg),
                                void *arg)
 {
-    struct each each = {f, arg};
+    struct program *p, *next;
 
-    elan_live_each(&pm->leases, call_each, &each);
+    HASH_ITER(hh, pm->leases.programs, p, next)
+    f(&p->info, arg);
 }
 
 bool elan_partition_release(struct elan_partition *pm,
                             const struct elan_jobinfo *info)
 {
-    struct elan_live_program *p =
-        elan_live_find(books_of(pm, info), info->prognum);
+    struct program *p = books_find(books_of(pm, info), info->prognum);
     int saved = errno;
 
-    if (!p || !elan_live_same_step(p, info))
+    if (!p || !is_same_step(p, info))
         return false;
     drop(pm, p);
     errno = saved;
@@ -393,17 +441,17 @@ bool elan_partition_release(struct elan_partition *pm,
 int elan_partition_recover(struct elan_partition *pm,
                            const struct elan_jobinfo *info, struct errbuf *err)
 {
-    const struct elan_live_program *p;
+    const struct program *p;
 
     if (info->prognum == 0)
         return 0;
-    p = elan_live_find(books_of(pm, info), info->prognum);
-    if (p && elan_live_same_step(p, info))
+    p = books_find(books_of(pm, info), info->prognum);
+    if (p && is_same_step(p, info))
         return 0;
     if (p) {
         errno = EEXIST;
         return errprintf(err, "program %u is that of step %u.%u", info->prognum,
-                         elan_live_info(p)->job_id, elan_live_info(p)->step_id);
+                         p->info.job_id, p->info.step_id);
     }
     if (is_lease(info) ? is_block_taken(info->prognum, pm)
                        : is_live(info->prognum, pm)) {
@@ -414,7 +462,7 @@ int elan_partition_recover(struct elan_partition *pm,
     if (elan_contexts_claim(pm->contexts, nodes_of(info), info->low_context,
                             info->ncontexts, err) < 0)
         return -1;
-    if (elan_live_add(books_of(pm, info), info) == 0)
+    if (books_add(books_of(pm, info), info) == 0)
         return 0;
     elan_contexts_release(pm->contexts, nodes_of(info), info->low_context,
                           info->ncontexts);
@@ -424,7 +472,7 @@ int elan_partition_recover(struct elan_partition *pm,
 
 uint32_t elan_partition_programs(const struct elan_partition *pm)
 {
-    return elan_live_count(&pm->live);
+    return HASH_COUNT(pm->live.programs);
 }
 
 uint64_t elan_partition_contexts(const struct elan_partition *pm)
