@@ -17,7 +17,7 @@
 static size_t fill_counters(const struct hsnd *d, struct report_counter *c,
                             size_t max)
 {
-    struct json_object *all = control_metrics(d);
+    struct json_object *all = metrics_json(d);
     size_t n = 0;
 
     if (!all)

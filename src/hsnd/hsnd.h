@@ -12,7 +12,8 @@
  *   program.c   programs that holders register
  *   echo.c      echoes to the neighbours
  *   loop.c      the test of our own cable
- *   control.c   control socket; metrics.c: its figures for Prometheus
+ *   control.c   control socket
+ *   metrics.c   what hsnd counts, as JSON and for Prometheus
  *   health.c    reports to switchmgrd
  */
 #ifndef SF_HSND_H
@@ -313,7 +314,7 @@ bool loop_complete(struct hsnd *d, uint64_t cookie, int error);
 extern const struct ctl_verb hsnd_verbs[];
 extern const size_t hsnd_nverbs;
 int control_open(struct hsnd *d, struct errbuf *err);
-struct json_object *control_metrics(const struct hsnd *d);
+struct json_object *metrics_json(const struct hsnd *d);
 void metrics_text(const struct hsnd *d, struct bytebuf *out);
 int health_open(struct hsnd *d, struct errbuf *err);
 /* Something has changed that switchmgrd is to hear of: the next turn of the

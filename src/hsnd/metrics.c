@@ -1,17 +1,77 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The counters as Prometheus text.
+ * What hsnd counts: as JSON, and as Prometheus text.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/bytebuf.h"
+#include "base/jsonx.h"
 #include "hsnd/hsnd.h"
 
 #define PEERS_MAX 1000
 
+/* name, where it is in struct hsnd: everything hsnd counts beside the engine */
+#define OWN(X)                                                                 \
+    X(attached, counts.attached)                                               \
+    X(detached, counts.detached)                                               \
+    X(refused_capability, counts.refused_capability)                           \
+    X(refused_user, counts.refused_user)                                       \
+    X(refused_member, counts.refused_member)                                   \
+    X(refused_range, counts.refused_range)                                     \
+    X(refused_busy, counts.refused_busy)                                       \
+    X(refused_port, counts.refused_port)                                       \
+    X(refused_share, counts.refused_share)                                     \
+    X(elan_sent, counts.elan_sent)                                             \
+    X(elan_received, counts.elan_received)                                     \
+    X(elan_malformed, counts.elan_malformed)                                   \
+    X(elan_stranger, counts.elan_stranger)                                     \
+    X(elan_tag, counts.elan_tag)                                               \
+    X(elan_replay, counts.elan_replay)                                         \
+    X(elan_spoofed, counts.elan_spoofed)                                       \
+    X(elan_no_context, counts.elan_no_context)                                 \
+    X(elan_unknown_node, counts.elan_unknown_node)                             \
+    X(port_full, counts.port_full)                                             \
+    X(port_malformed, counts.port_malformed)                                   \
+    X(broken_rings, counts.broken_rings)                                       \
+    X(port_copied, counts.port_copied)                                         \
+    X(page_copied, counts.page_copied)                                         \
+    X(page_passed, counts.page_passed)                                         \
+    X(page_short, counts.page_short)                                           \
+    X(routes_died, echo.died)                                                  \
+    X(routes_revived, echo.revived)                                            \
+    X(loop_sent, loop_test.sent)                                               \
+    X(loop_lost, loop_test.lost)                                               \
+    X(loop_gaps, loop_test.gaps)                                               \
+    X(bells, counts.bells)                                                     \
+    X(rounds, counts.rounds)                                                   \
+    X(sleeps, counts.sleeps)                                                   \
+    X(link_flaps, nic->counters.flaps)                                         \
+    X(link_down, nic->counters.dropped_down)                                   \
+    X(link_bad_packet, nic->counters.dropped_bad)                              \
+    X(link_route_left, nic->counters.dropped_route)                            \
+    X(link_not_taken, nic->counters.dropped_system)                            \
+    X(link_bad_tag, nic->counters.dropped_tag)                                 \
+    X(link_crowded, nic->counters.crowded)                                     \
+    X(link_calls, nic->counters.calls)
+
+struct json_object *metrics_json(const struct hsnd *d)
+{
+    const struct hsn_counts *n = hsn_engine_counts(d->engine);
+    struct json_object *o = json_object_new_object();
+
+    for (int i = 0; o && i < HSN_COUNT_N; i++)
+        jsonx_add_uint(o, hsn_count_name((enum hsn_count)i), n->n[i]);
+#define X(name, where) jsonx_add_uint(o, #name, d->where);
+    if (o) {
+        OWN(X)
+    }
+#undef X
+    return o;
+}
+
 static void counters(const struct hsnd *d, struct bytebuf *out)
 {
-    struct json_object *all = control_metrics(d);
+    struct json_object *all = metrics_json(d);
 
     if (!all)
         return;
