@@ -329,10 +329,22 @@ static int become_user(const struct collector *n, struct errbuf *err)
     return 0;
 }
 
+/* Of model_ops. */
+static void item_changed(const struct health_item *item, enum health_state was,
+                         int64_t now, void *arg)
+{
+    struct collector *n = arg;
+
+    if (!ev_is_active(&n->soon))
+        ev_timer_again(n->loop, &n->soon);
+    collector_history_changed(n, item, was);
+    collector_events_changed(n, item, was, now);
+}
+
 static int make(struct collector *n, struct errbuf *err)
 {
     struct model_ops ops = {.resolve = resolve,
-                            .changed = collector_events_changed,
+                            .changed = item_changed,
                             .stirs = collector_peers_stir,
                             .alarm = collector_events_alarm,
                             .arg = n};

@@ -137,8 +137,11 @@ void collector_peers_table(struct collector *n); /* write the health table */
 /* collector_events.c */
 void collector_event(struct collector *n, int64_t now, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void collector_events_changed(const struct health_item *item,
-                              enum health_state was, int64_t now, void *arg);
+void collector_events_changed(struct collector *n,
+                              const struct health_item *item,
+                              enum health_state was, int64_t now);
+/* Something that a person should look at, told once a minute at most.  Of
+ * model_ops; arg is the collector. */
 void collector_events_alarm(const char *text, int64_t now, void *arg);
 struct json_object *collector_events_since(const struct collector *n,
                                            uint64_t id, size_t max);

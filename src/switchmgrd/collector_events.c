@@ -24,15 +24,12 @@ void collector_event(struct collector *n, int64_t now, const char *fmt, ...)
     log_info("%s", e->text);
 }
 
-void collector_events_changed(const struct health_item *item,
-                              enum health_state was, int64_t now, void *arg)
+void collector_events_changed(struct collector *n,
+                              const struct health_item *item,
+                              enum health_state was, int64_t now)
 {
-    struct collector *n = arg;
     const char *sep = item->kind == REPORT_LINK ? " - " : "";
 
-    if (!ev_is_active(&n->soon))
-        ev_timer_again(n->loop, &n->soon);
-    collector_history_changed(n, item, was);
     collector_event(
         n, now, "%s %s%s%s rail %u: %s -> %s (%s%s%s)",
         report_kind_name(item->kind), item->name, sep, *sep ? item->peer : "",
