@@ -261,7 +261,7 @@ static pid_t sender(struct msghdr *msg)
     return cred.pid;
 }
 
-void program_descent_hear(struct program_descent *d)
+static void hear(struct program_descent *d)
 {
     union {
         struct cmsghdr head;
@@ -292,7 +292,7 @@ int program_descent_pids(struct program_descent *d, pid_t *pids, int max,
     struct look l;
     int n = 0;
 
-    program_descent_hear(d);
+    hear(d);
     if (look_all(d, &l) < 0)
         return -1;
     for (size_t i = 0; i < l.n; i++) {
@@ -316,7 +316,7 @@ int program_descent_has(struct program_descent *d, pid_t pid)
     struct look l;
     int has;
 
-    program_descent_hear(d);
+    hear(d);
     if (look_all(d, &l) < 0)
         return -1;
     s = look_find(&l, pid);

@@ -36,7 +36,6 @@ void program_descent_free(struct program_descent *d);
  * byte, or -1 with errno.  Before a task goes on it must have been heard:
  * so it makes a request, which is served after that. */
 int program_descent_entry(struct program_descent *d);
-void program_descent_hear(struct program_descent *d);
 
 /* As the functions of program_cgroup.h. */
 int program_descent_pids(struct program_descent *d, pid_t *pids, int max,

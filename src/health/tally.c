@@ -68,7 +68,8 @@ const char *tally_counter_name(enum tally_counter counter)
     return known[counter].name;
 }
 
-int tally_action_parse(const char *word)
+/* The action, or -1 if there is no such word. */
+static int action_parse(const char *word)
 {
     for (int i = 0; i <= TALLY_DRAIN; i++)
         if (strcmp(word, actions[i]) == 0)
@@ -93,7 +94,7 @@ bool tally_fault_read(const struct tally_fault *faults, size_t n,
     for (size_t i = 0; words >= 1 && i < n; i++) {
         if (strcmp(name, faults[i].name) != 0)
             continue;
-        what = words == 2 ? tally_action_parse(action) : -1;
+        what = words == 2 ? action_parse(action) : -1;
         *wrong =
             what < 0 ? "not FAULT and ignore, show, degrade or drain" : NULL;
         if (what >= 0)
@@ -121,7 +122,7 @@ const char *tally_rule_read(void *rules, const char *line)
             continue;
         if (!read_limit(limit, &rule))
             return "the limit is not NUMBER/s, NUMBER/min or NUMBER/h";
-        if ((what = tally_action_parse(action)) < 0)
+        if ((what = action_parse(action)) < 0)
             return "the action is not ignore, show, degrade or drain";
         rule.action = (enum tally_action)what;
         r->of[i] = rule;

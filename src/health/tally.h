@@ -56,8 +56,6 @@ struct tally_rules {
 };
 void tally_rules_default(struct tally_rules *rules);
 
-/* The action, or -1 if there is no such word. */
-int tally_action_parse(const char *word);
 /* What becomes of an item that is up when a rule with this action is broken. */
 enum report_seen tally_seen(enum tally_action action);
 

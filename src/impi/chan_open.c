@@ -10,6 +10,23 @@
 #define VERSION 1
 #define LABEL_SIZE 8
 
+static const char *code_text(uint32_t code)
+{
+    static const char *const texts[] = {
+        "accepted",
+        "refused: such channels are not served here",
+        "refused: of another MPI program of the job",
+        "refused: no such peer",
+        "refused: meant for somebody else",
+        "refused: that peer is connected already",
+        "refused: too many connections",
+    };
+
+    if (code >= sizeof(texts) / sizeof(texts[0]))
+        return "refused for an unknown reason";
+    return texts[code];
+}
+
 static int fail(struct impi_chan_open *o, int code, struct errbuf *err,
                 const char *text)
 {
@@ -131,7 +148,7 @@ static int take_hello(struct impi_chan_open *o, struct errbuf *err)
     o->id.from = be_get32(&r);
     o->id.to = be_get32(&r);
     if (!is_for_us(o))
-        return fail(o, EACCES, err, impi_chan_code_text(o->verdict));
+        return fail(o, EACCES, err, code_text(o->verdict));
     memcpy(o->hello, o->in, sizeof(o->hello));
     memcpy(reply, o->nonce, IMPI_CHAN_NONCE_SIZE);
     if (sign(o, "acceptor", reply + IMPI_CHAN_NONCE_SIZE) < 0)
@@ -168,7 +185,7 @@ static int take_proof(struct impi_chan_open *o, struct errbuf *err)
     be_store32(code, o->verdict);
     send_bytes(o, code, sizeof(code));
     if (o->verdict != IMPI_CHAN_ACCEPT)
-        return fail(o, EACCES, err, impi_chan_code_text(o->verdict));
+        return fail(o, EACCES, err, code_text(o->verdict));
     return 0;
 }
 
@@ -176,7 +193,7 @@ static int take_code(struct impi_chan_open *o, struct errbuf *err)
 {
     o->verdict = be_load32(o->in);
     if (o->verdict != IMPI_CHAN_ACCEPT)
-        return fail(o, EACCES, err, impi_chan_code_text(o->verdict));
+        return fail(o, EACCES, err, code_text(o->verdict));
     return 0;
 }
 
@@ -243,21 +260,4 @@ void impi_chan_open_wipe(struct impi_chan_open *o)
 {
     explicit_bzero(o->secret, sizeof(o->secret));
     explicit_bzero(o->nonce, sizeof(o->nonce));
-}
-
-const char *impi_chan_code_text(uint32_t code)
-{
-    static const char *const texts[] = {
-        "accepted",
-        "refused: such channels are not served here",
-        "refused: of another MPI program of the job",
-        "refused: no such peer",
-        "refused: meant for somebody else",
-        "refused: that peer is connected already",
-        "refused: too many connections",
-    };
-
-    if (code >= sizeof(texts) / sizeof(texts[0]))
-        return "refused for an unknown reason";
-    return texts[code];
 }

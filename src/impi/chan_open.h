@@ -144,6 +144,4 @@ uint64_t impi_chan_open_key(const struct impi_chan_open *o, bool to_acceptor);
 /* Overwrite what is secret in it. */
 void impi_chan_open_wipe(struct impi_chan_open *o);
 
-const char *impi_chan_code_text(uint32_t code);
-
 #endif

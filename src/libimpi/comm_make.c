@@ -23,6 +23,17 @@
 #include "libimpi/topo.h"
 #include "libimpi/win_share.h"
 
+/* Where a process goes when a communicator is split; a negative color:
+ * nowhere. */
+struct place {
+    int color, key, rank;
+};
+
+/* MPI_Comm_create and _split of an intercommunicator, once a context id is
+ * agreed on.  Every member of c calls it. */
+static int inter_split(struct impi_comm *c, const struct place *own,
+                       struct place *all, uint64_t cid, MPI_Comm *newcomm);
+
 /* ---- comm cid ---------------------------------------------------------- */
 
 /* Context ids. By the standard (IMPI 4.6) the members of the old communicator
@@ -36,9 +47,6 @@
 #define OWN_ID (UINT64_C(1) << 62)
 #define FOREIGN_ID (UINT64_C(1) << 61) /* above all others with OWN_ID */
 #define OWN_RANK_SHIFT 34
-
-static int inter_split(struct impi_comm *c, const struct place *own,
-                       struct place *all, uint64_t cid, MPI_Comm *newcomm);
 
 /* Processes of two worlds could propose the same: so who may meet others
  * proposes by chance, among 2^60. */
@@ -268,7 +276,7 @@ int impi_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 
 /* ---- MPI_Comm_split ---- */
 
-int by_place(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
 

@@ -34,12 +34,4 @@ int comm_couple(MPI_Comm local, const int *world, int low, int size,
  * error handler has had what it returns. */
 int comm_dup_own(struct impi_comm *c, MPI_Comm *newcomm);
 
-/* MPI_Comm_create and _split of an intercommunicator, once a context id is
- * agreed on: `place` of each process in its new group; members have the same
- * non-negative color.  Every member of c calls them. */
-struct place {
-    int color, key, rank;
-};
-int by_place(const void *a, const void *b);
-
 #endif

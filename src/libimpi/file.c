@@ -146,7 +146,8 @@ int file_error_heard(int64_t told)
     return told >= 0 && told < NTOLD ? told_errors[told] : MPI_ERR_OTHER;
 }
 
-int file_agree(struct file *f, int own)
+/* All members: the error of the lowest rank that has one (own: this one's). */
+static int agree(struct file *f, int own)
 {
     int told = file_error_told(own), rc = MPI_SUCCESS;
     int *all = ask_all(f, &told, 1);
@@ -190,7 +191,7 @@ static void drop_type(MPI_Datatype *type)
     *type = MPI_DATATYPE_NULL;
 }
 
-void file_drop_view(struct file *f)
+static void drop_view(struct file *f)
 {
     impi_io_view_free(&f->view);
     drop_type(&f->etype);
@@ -261,8 +262,9 @@ static int check_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype,
     return MPI_SUCCESS;
 }
 
-int file_new_view(struct file *f, int64_t disp, MPI_Datatype etype,
-                  MPI_Datatype filetype, const char *datarep)
+/* MPI error class. */
+static int new_view(struct file *f, int64_t disp, MPI_Datatype etype,
+                    MPI_Datatype filetype, const char *datarep)
 {
     int rc = check_view(disp, etype, filetype, datarep);
 
@@ -278,13 +280,14 @@ int file_new_view(struct file *f, int64_t disp, MPI_Datatype etype,
     if (rc == MPI_SUCCESS)
         rc = make_view(f, disp);
     if (rc != MPI_SUCCESS)
-        file_drop_view(f);
+        drop_view(f);
     return rc;
 }
 
-int file_plain_view(struct file *f)
+/* A view of native bytes in a row. */
+static int plain_view(struct file *f)
 {
-    return file_new_view(f, 0, MPI_BYTE, MPI_BYTE, "native");
+    return new_view(f, 0, MPI_BYTE, MPI_BYTE, "native");
 }
 
 /* What the view was, to go back to it. */
@@ -297,7 +300,8 @@ static void keep_view(struct file *to, const struct file *from)
     strcpy(to->datarep, from->datarep);
 }
 
-int file_end_of(struct file *f, uint64_t *etypes)
+/* Etypes of the view up to the end of the file. */
+static int end_of(struct file *f, uint64_t *etypes)
 {
     int64_t size;
     int rc = disk_size(&f->disk, &size);
@@ -320,7 +324,7 @@ static uint32_t mark_of(const struct file *f)
                   v->nruns * sizeof(v->runs[0]));
 }
 
-/* As file_agree(); if nobody has an error also whether the views are alike. */
+/* As agree(); if nobody has an error also whether the views are alike. */
 static int agree_view(struct file *f, int own)
 {
     int said[2] = {file_error_told(own), (int)mark_of(f)}, rc = own;
@@ -349,7 +353,7 @@ static int find_displacement(struct file *f, MPI_Offset *disp)
 
     if (!(f->amode & MPI_MODE_SEQUENTIAL))
         return MPI_SUCCESS;
-    rc = file_agree(f, MPI_SUCCESS);
+    rc = agree(f, MPI_SUCCESS);
     if (*disp != MPI_DISPLACEMENT_CURRENT || f->view.size == 0)
         return rc;
     if (rc == MPI_SUCCESS)
@@ -367,13 +371,13 @@ static int change_view(struct file *f, MPI_Offset disp, MPI_Datatype etype,
 
     keep_view(&old, f);
     if (rc == MPI_SUCCESS)
-        rc = file_new_view(f, disp, etype, filetype, datarep);
+        rc = new_view(f, disp, etype, filetype, datarep);
     if (agree_view(f, rc) == MPI_SUCCESS) {
-        file_drop_view(&old);
+        drop_view(&old);
         return MPI_SUCCESS;
     }
     if (rc == MPI_SUCCESS) {
-        file_drop_view(f);
+        drop_view(f);
         rc = MPI_ERR_OTHER;
     }
     keep_view(f, &old);
@@ -504,14 +508,14 @@ static int open_all(struct file *f, MPI_Info info, bool plainly)
 
     if (f->c->rank == 0)
         rc = quiet_open(f, info, make);
-    rc = file_agree(f, rc);
+    rc = agree(f, rc);
     if (rc != MPI_SUCCESS)
         return rc;
     if (f->c->rank > 0)
         rc = quiet_open(f, info, 0);
     if (rc == MPI_SUCCESS)
         rc = disk_open(&f->disk, f->handle, f->name, f->amode, plainly);
-    return file_agree(f, rc);
+    return agree(f, rc);
 }
 
 static void publish(struct file *f)
@@ -536,7 +540,7 @@ static void unpublish(struct file *f)
 
 static void file_destroy(struct file *f)
 {
-    file_drop_view(f);
+    drop_view(f);
     if (f->handle != MPI_FILE_NULL) {
         disk_close(&f->disk);
         impi_real.File_close(&f->handle);
@@ -606,7 +610,7 @@ static int agree_amode(struct file *f)
         if (all[i] != all[0])
             rc = MPI_ERR_NOT_SAME;
     free(all);
-    return file_agree(f, rc);
+    return agree(f, rc);
 }
 
 static bool by_library(MPI_Info info)
@@ -631,15 +635,15 @@ static int open_file(struct file *f, MPI_Info info)
         rc = open_all(f, info, !by_library(info));
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = file_plain_view(f);
+    rc = plain_view(f);
     f->alike = true;
     if (rc == MPI_SUCCESS && f->amode & MPI_MODE_APPEND)
-        rc = file_end_of(f, &end);
+        rc = end_of(f, &end);
     f->pos = end;
     f->shared = (int64_t)end;
     if (rc == MPI_SUCCESS)
         rc = file_shared_open(f);
-    return file_agree(f, rc);
+    return agree(f, rc);
 }
 
 /* Without the agreement of all there are none. */
@@ -706,12 +710,12 @@ static int close_all(struct file *f)
 {
     int rc = disk_close(&f->disk), closed = library_close(f);
 
-    rc = file_agree(f, rc == MPI_SUCCESS ? closed : rc);
+    rc = agree(f, rc == MPI_SUCCESS ? closed : rc);
     if (!(f->amode & MPI_MODE_DELETE_ON_CLOSE))
         return rc;
     if (f->c->rank == 0)
         rc = library_delete(f);
-    return file_agree(f, rc);
+    return agree(f, rc);
 }
 
 /* To the handler that the file had: there is none but MPI_FILE_NULL's by now.
@@ -741,7 +745,7 @@ int impi_File_close(MPI_File *fh)
         return ASSISTED(impi_real.File_close(fh));
     if (f->split != MPI_REQUEST_NULL)
         rc = MPI_ERR_OTHER;
-    rc = file_agree(f, rc);
+    rc = agree(f, rc);
     if (rc != MPI_SUCCESS)
         return file_raise(f, rc);
     impi_real.File_get_errhandler(f->handle, &own);
@@ -779,10 +783,10 @@ static int one_for_all(struct file *f, MPI_Offset size,
 
     if (rc == MPI_SUCCESS && f->amode & MPI_MODE_RDONLY)
         rc = MPI_ERR_READ_ONLY;
-    rc = file_agree(f, rc);
+    rc = agree(f, rc);
     if (rc == MPI_SUCCESS && f->c->rank == 0)
         rc = what(&f->disk, size);
-    return file_raise(f, file_agree(f, rc));
+    return file_raise(f, agree(f, rc));
 }
 
 int impi_File_set_size(MPI_File fh, MPI_Offset size)
@@ -812,7 +816,7 @@ int impi_File_sync(MPI_File fh)
         return ASSISTED(impi_real.File_sync(fh));
     if (!(f->amode & MPI_MODE_RDONLY))
         rc = disk_sync(&f->disk);
-    return file_raise(f, file_agree(f, rc));
+    return file_raise(f, agree(f, rc));
 }
 
 int impi_File_get_group(MPI_File fh, MPI_Group *newgroup)
@@ -847,7 +851,7 @@ int impi_File_set_info(MPI_File fh, MPI_Info info)
         rc = impi_real.File_set_info(fh, own);
     if (own != MPI_INFO_NULL)
         impi_real.Info_free(&own);
-    rc = file_agree(f, rc);
+    rc = agree(f, rc);
     return file_raise(f, rc == MPI_SUCCESS ? take_hints(f, info) : rc);
 }
 
@@ -904,7 +908,7 @@ int impi_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
     be_lock();
     f->shared = 0;
     be_unlock();
-    return file_raise(f, file_agree(f, rc));
+    return file_raise(f, agree(f, rc));
 }
 
 int impi_File_get_view(MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype,
@@ -961,7 +965,7 @@ static int seek_to(struct file *f, MPI_Offset offset, int whence, uint64_t at,
     if (whence == MPI_SEEK_CUR)
         base = at;
     else if (whence == MPI_SEEK_END)
-        rc = file_end_of(f, &base);
+        rc = end_of(f, &base);
     else if (whence != MPI_SEEK_SET)
         rc = MPI_ERR_ARG;
     if (rc != MPI_SUCCESS)
@@ -1031,15 +1035,15 @@ int impi_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
     if (!f)
         return ASSISTED(impi_real.File_seek_shared(fh, offset, whence));
     /* All have come: nobody still uses the pointer as it was. */
-    rc = file_agree(f, MPI_SUCCESS);
+    rc = agree(f, MPI_SUCCESS);
     if (rc == MPI_SUCCESS)
         rc = file_shared_add(f, 0, &old);
     if (rc == MPI_SUCCESS)
         rc = seek_to(f, offset, whence, (uint64_t)old, &to);
-    rc = file_agree(f, rc);
+    rc = agree(f, rc);
     if (rc == MPI_SUCCESS && f->c->rank == 0)
         rc = file_shared_add(f, (int64_t)to - old, &old);
-    return file_raise(f, file_agree(f, rc));
+    return file_raise(f, agree(f, rc));
 }
 
 int impi_File_get_position_shared(MPI_File fh, MPI_Offset *offset)

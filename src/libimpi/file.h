@@ -63,19 +63,8 @@ int file_raise(const struct file *f, int code);
 int file_error_told(int code);
 int file_error_heard(int64_t told);
 
-/* All members: the error of the lowest rank that has one (own: this one's). */
-int file_agree(struct file *f, int own);
-
-/* A view of native bytes in a row; another one.  MPI error class. */
-int file_plain_view(struct file *f);
-int file_new_view(struct file *f, int64_t disp, MPI_Datatype etype,
-                  MPI_Datatype filetype, const char *datarep);
-void file_drop_view(struct file *f);
-/* The bytes of one in the file's representation. */
+/* The bytes of one element in the file's representation.  MPI error class. */
 int file_type_size(const struct file *f, MPI_Datatype type, size_t *size);
-
-/* Etypes of the view up to the end of the file. */
-int file_end_of(struct file *f, uint64_t *etypes);
 
 /* ---- an access (file_data.c) ---- */
 

@@ -57,7 +57,8 @@ void topo_free(struct topo *t)
     free(t);
 }
 
-int topo_check(const struct impi_comm *c, int kind)
+/* Is c's topology of that kind?  MPI_ERR_TOPOLOGY if not. */
+static int topo_check(const struct impi_comm *c, int kind)
 {
     return c->topo && c->topo->kind == kind ? MPI_SUCCESS : MPI_ERR_TOPOLOGY;
 }
@@ -132,7 +133,8 @@ static const int *graph_neighbours(const struct topo *t, int rank, int *n)
 
 /* The messages of a neighbourhood call of `rank`: from[], to[] with room for
  * topo_degree() each; *nfrom, *nto how many. */
-void topo_degree(const struct topo *t, int rank, int *in, int *out)
+/* How many neighbours `rank` receives from, and how many it sends to. */
+static void topo_degree(const struct topo *t, int rank, int *in, int *out)
 {
     *in = t->nin;
     *out = t->nout;

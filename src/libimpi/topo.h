@@ -32,14 +32,8 @@ struct topo {
 struct topo *topo_copy(const struct topo *t);
 void topo_free(struct topo *t);
 
-/* How many neighbours `rank` receives from, and how many it sends to. */
-void topo_degree(const struct topo *t, int rank, int *in, int *out);
-
 /* The same of the process itself; 0 without a topology. */
 int topo_sources(const struct impi_comm *c);
 int topo_destinations(const struct impi_comm *c);
-
-/* Is c's topology of that kind?  MPI_ERR_TOPOLOGY if not. */
-int topo_check(const struct impi_comm *c, int kind);
 
 #endif

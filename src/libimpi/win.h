@@ -108,8 +108,6 @@ void win_left(void);
 
 /* Something of the target may have to be confirmed. */
 void win_touch(struct win *w, int target);
-/* All that has been touched is confirmed.  Under the lock. */
-void win_flush_touched(struct win *w);
 /* And no target has an answer left to give: before the window goes. */
 void win_quiet(struct win *w);
 /* May an operation on it begin?  Waits for its lock under MPI_Win_lock_all.

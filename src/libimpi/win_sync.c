@@ -109,7 +109,8 @@ static void flush_one(struct win *w, int target)
     wait_flushed(w, target);
 }
 
-void win_flush_touched(struct win *w)
+/* All that has been touched is confirmed.  Under the lock. */
+static void win_flush_touched(struct win *w)
 {
     for (int i = 0; i < w->ntouched; i++)
         impi_rma_flush(w->core, (uint32_t)w->touched[i]);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "mapper/prober.h"
 #include "mapperd/map_ib.h"
 #include "mapperd/netfile.h"
 #include "mapperd/simfab.h"
@@ -24,8 +25,18 @@
 #define VIRTUAL_MOST 3600000000000ULL /* an hour */
 #define UNREACHED_MOST 16             /* hosts that are named */
 
+struct check {
+    const char *net;    /* a file, or a name that net/build.h knows */
+    const char *host;   /* name of the host that maps; NULL: the first */
+    const char *engine; /* of routes: NULL, or as net_engine_parse() has it */
+    unsigned hop_limit; /* 0: as GM-2 */
+    double loss;        /* share of packets lost on each cable */
+    uint64_t seed;      /* of what is lost */
+    struct prober_limits limits;
+};
+
 struct run {
-    const struct mapperd_check *check;
+    const struct check *check;
     FILE *out;
     struct errbuf why;
     struct net *truth;
@@ -215,7 +226,7 @@ static int route_it(struct run *r)
     return 0;
 }
 
-int mapperd_check(const struct mapperd_check *check, FILE *out, FILE *err)
+static int check(const struct check *check, FILE *out, FILE *err)
 {
     struct run r = {.check = check, .out = out};
     int rc;
@@ -303,13 +314,13 @@ static void help(FILE *out)
 }
 
 struct offline {
-    struct mapperd_check check;
+    struct check check;
     struct map_ib ib;
     const char *prober;
     bool once;
 };
 
-static int take_check(struct mapperd_check *check, int opt)
+static int take_check(struct check *check, int opt)
 {
     switch (opt) {
     case OPT_CHECK:
@@ -393,7 +404,7 @@ int mapperd_check_main(int argc, char **argv)
         }
     }
     if (optind == argc && s.check.net)
-        return mapperd_check(&s.check, stdout, stderr);
+        return check(&s.check, stdout, stderr);
     if (optind == argc && s.once && s.prober && strcmp(s.prober, "ib") == 0)
         leave(map_ib_once(&s.ib, stdout, stderr));
     help(stderr);
