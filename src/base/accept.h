@@ -13,12 +13,13 @@
 #include <time.h>
 
 /* accept4(2), nonblocking and close-on-exec.  *spare is the caller's, 0 at
- * first: a descriptor kept from then on, to turn away who comes when there is
- * no other (that caller finds its connection closed).  -1 with errno as
- * accept4 sets it. */
+ * first; from then on it holds a descriptor in reserve.  When there is no
+ * other, that one is used to close the connection of the peer that comes.  -1
+ * with errno as accept4 sets it. */
 int accept_or_shed(int listener, int *spare);
 
-/* Let this process have as many descriptors as it may; how many. */
+/* Raise this process's limit of descriptors as far as it may; returns the
+ * limit. */
 size_t accept_room(void);
 
 /* The spare one is not needed any more. */

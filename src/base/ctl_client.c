@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The client of control sockets: questions to one daemon, or to several at
+ * once.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>

@@ -11,9 +11,9 @@
  *     at once; where few are silent a random one does, so that a stranger who
  *     speaks cannot know that the honest one is next.
  *
- * An honest peer that must go all the same comes again (guests_pause()).
- * A pure engine: randomness is an argument, and who a peer is is asked of the
- * owner only when somebody must go.
+ * An honest peer that must go all the same comes again (guests_pause()).  A
+ * pure engine: randomness is an argument, and the owner is asked who a peer is
+ * only when one must be closed.
  */
 #ifndef SF_BASE_GUESTS_H
 #define SF_BASE_GUESTS_H
@@ -65,7 +65,7 @@ int guests_enter(struct guests *t, struct guest *g, int fd);
 /* Nothing happens when it is not there. */
 void guests_leave(struct guests *t, struct guest *g);
 
-/* Who must go, of at least one.  He is still there. */
+/* The guest to close; there must be at least one.  It is not removed. */
 struct guest *guests_choose(struct guests *t, guest_ask_f *ask, void *arg,
                             uint64_t random);
 

@@ -25,7 +25,7 @@
 #define SF_CTL_IDLE_SECONDS 60
 #define SF_CTL_STALL_SECONDS 10
 
-/* Of a node's Extra as Slurm tells it, what is looked at. */
+/* How much of a node's Extra, as Slurm tells it, is looked at. */
 #define SF_SLURM_EXTRA_MAX 4096
 
 /* MUNGE: longest payload that is sealed.  munged refuses 1 MiB in all. */
@@ -96,8 +96,8 @@
 /* Connections that one turn of a loop takes in: then those that are there have
  * their say. */
 #define SF_ACCEPTS_MAX 16
-/* Who was sent away before its proof was answered tries again after a pause,
- * ms, and for so long, s, in all. */
+/* A peer whose connection was closed before its proof was answered tries again
+ * after a pause, ms, and for so long, s, in all. */
 #define SF_RETRY_MS_MIN 8u
 #define SF_RETRY_MS_MAX 1000u
 #define SF_RETRY_SECONDS 60
@@ -111,7 +111,8 @@
 #define SF_AGENTS_MAX 65536
 #define SF_AGENT_NODE_MAX 256
 #define SF_AGENT_TEXT_MAX SF_ERRBUF_SIZE
-/* How an agent says who is lost with it: all of it, the ranks of one client. */
+/* Text in which an agent says who is lost with it: the whole, and the ranks of
+ * one client. */
 #define SF_AGENT_HOLDS_MAX 160
 #define SF_AGENT_RANKS_MAX 64
 

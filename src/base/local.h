@@ -9,15 +9,16 @@
 
 /* A close-on-exec socket of that type (SOCK_STREAM or SOCK_SEQPACKET, with
  * SOCK_NONBLOCK or without) that is connected to path.  seconds: the longest
- * that connecting, and each call later, may take; 0: no limit.
- * -1 with errno: ENAMETOOLONG, ECONNREFUSED nobody listens any more, EAGAIN
- * its queue is full, ETIMEDOUT is so for all seconds, others of connect(2). */
+ * that connecting, and each call later, may take; 0: no limit.  -1 with errno:
+ * ENAMETOOLONG, ECONNREFUSED nobody listens any more, EAGAIN its queue is full,
+ * ETIMEDOUT it has stayed full for `seconds`, others of connect(2). */
 int local_connect(const char *path, int type, int seconds);
 
-/* A nonblocking, close-on-exec socket of that type that listens at path, for
- * everybody: who may is asked at accept.  A path left behind is taken; the
- * socket listens before it has that path, so that who finds it there is heard.
- * -1 with errno: ENAMETOOLONG, EADDRINUSE somebody listens there. */
+/* A nonblocking, close-on-exec socket of that type that listens at path, and to
+ * which everybody may connect: who is served is decided at accept.  A path left
+ * behind is taken; the socket listens before it has that path, so that whoever
+ * finds it there is heard.  -1 with errno: ENAMETOOLONG, EADDRINUSE somebody
+ * listens there. */
 int local_listen(const char *path, int type);
 
 /* The same, though somebody may listen there. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a loop does that found nothing at the rings it looks at: look again, or
- * sleep.  Looking saves waking up, which costs most where a processor had
- * nothing else to do; it is paid for by those who would have been let go on.
- * So it is done only where the last pause was short enough for it, others are
- * let go first between two looks, and who is kept waiting for long twice in a row
- * shares the processor with somebody who does not give way: then sleeping is
- * better, for it gives a right to be woken.
+ * Decides what a loop does when the rings it looks at are empty: look again, or
+ * sleep.  Looking again saves a wake-up, which is dearest on a processor that
+ * has nothing else to do, but takes time that other threads could have used.
+ * So a loop looks again only if the last pause was short enough for that to
+ * pay, and yields the processor between two looks.  If it gets the processor
+ * back late twice in a row, it shares it with a thread that does not yield;
+ * then sleeping is better, because a sleeper that is woken has its turn.
  *
  * No clock here: times are nanoseconds of any steady clock.
  */
@@ -16,14 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where nothing else is known: some times what it takes to wake up. */
+/* Where nothing else is known: several times what a wake-up takes. */
 #define LOOK_MOST_NS 200000u
 
 struct look {
     /* Set by the owner. */
     uint64_t most;  /* that looking may last; 0: never */
     uint64_t kept;  /* a longer rest between two looks is late; 0: 30 us */
-    uint64_t least; /* how long it does not look then, at first; 0: 100 ms */
+    uint64_t least; /* how long it sleeps at once then; 0: 100 ms */
     /* private, all zero to begin with */
     uint64_t idle;    /* since when nothing is found; 0: something was */
     uint64_t rested;  /* when look_idle() said to look again; 0: did not */

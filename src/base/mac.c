@@ -49,8 +49,8 @@ static inline uint32_t sum1(uint32_t e)
     return (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25));
 }
 
-/* One round.  What takes the place of what goes round by the order in which
- * eight of them are named, so that nothing is moved. */
+/* One round.  Nothing is moved: the next round names the eight variables in the
+ * next order instead. */
 #define TURN(a, b, c, d, e, f, g, h, i)                                        \
     do {                                                                       \
         uint32_t t =                                                           \

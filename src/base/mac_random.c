@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Apart from the hash: who only needs a random key has no use for it.
+ * In a file of its own: a program that only needs random bytes does not link
+ * the hash.
  */
 #include <errno.h>
 #include <sys/random.h>

@@ -113,8 +113,9 @@ void ring_release(struct ring *r);
 bool ring_must_wake_full(struct ring *r);
 
 /* To be called before each look at the ring, when all that was looked at is
- * released: may a record of len bytes have found no room since?  Never no when
- * one has.  All zero to begin with. */
+ * released: may a record of len bytes have found no room since the last call?
+ * It may be wrong when it says yes, never when it says no.  All zero to begin
+ * with. */
 struct ring_crowd {
     uint64_t seen, since, last;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The users as whom the units start the daemons that need no root
- * (dist/sysusers).  Where such a user is not there, it trusts nobody more.
+ * (dist/sysusers).  Where no such user exists, only root is trusted.
  */
 #ifndef SF_BASE_SERVICE_H
 #define SF_BASE_SERVICE_H
@@ -14,7 +14,8 @@
 #define SERVICE_MAPPER "slurm-fabric-mapper" /* mapperd */
 #define SERVICE_SWFAB "slurm-fabric-swfab"   /* swfabd */
 
-/* 0, which is root, who is trusted anyway, where there is no such user. */
+/* The user's id; where there is no such user 0, since root is trusted anyway.
+ */
 static inline uid_t service_uid(const char *user)
 {
     const struct passwd *pw = getpwnam(user);

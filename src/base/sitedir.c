@@ -42,8 +42,8 @@ static const char *first_of(struct sitedir *room, const char *list)
     return room->path;
 }
 
-/* The first one below a directory, or else of all: systemd sorts them, so that
- * the order in the unit says nothing. */
+/* The first directory of the list that is below `above`, else the first of all.
+ * (systemd sorts the list: the order in the unit says nothing.) */
 static const char *first_below(struct sitedir *room, const char *list,
                                const char *above)
 {

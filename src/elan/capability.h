@@ -10,7 +10,7 @@
  * and the n-th set bit is process n, unless ELAN_CAP_TYPE_MAPPED is set.
  * Bits of slots and nodes that hold no process are clear.
  *
- * Keys: who no longer needs a capability clears it with explicit_bzero().
+ * Keys: whoever no longer needs a capability clears it with explicit_bzero().
  */
 #ifndef SF_ELAN_CAPABILITY_H
 #define SF_ELAN_CAPABILITY_H

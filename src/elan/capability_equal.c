@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Apart from the rest: only hsnd compares.
+ * In a file of its own: only hsnd compares capabilities, and so links
+ * mac_equal().
  */
 #include <string.h>
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * libelan: the calls of elan/rmscall.h, made to the program's holder.
+ */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

@@ -121,7 +121,7 @@ static int get_layout(struct be_reader *r, struct elan_payload *p,
     return 0;
 }
 
-/* Does the capability speak of the layout beside it? */
+/* Does the capability describe the layout beside it? */
 static bool cap_matches(const struct elan_payload *p, uint32_t rail)
 {
     const struct elan_capability *cap = &p->caps[rail];
@@ -164,7 +164,7 @@ static int get_caps(struct be_reader *r, struct elan_payload *p,
     return 0;
 }
 
-/* It ends the payload, of steps that are held only. */
+/* It ends the payload; only payloads of held steps have it. */
 static int get_hold(struct be_reader *r, struct elan_payload *p,
                     struct errbuf *err)
 {
@@ -269,8 +269,8 @@ static int check_uid(const struct elan_payload *p, const struct elan_check *c,
                      c->uid);
 }
 
-/* A requeued job has its job and step ids again, and old job infos of its
- * owner's fit in all else as long as they are young. */
+/* A requeued job has the same job and step ids again, and a job info of its
+ * earlier run passes all other checks while it is young. */
 static int check_run(const struct elan_payload *p, const struct elan_check *c,
                      struct errbuf *err)
 {

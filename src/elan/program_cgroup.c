@@ -215,7 +215,7 @@ int program_cgroup_freeze(const struct program_cgroup *g, bool stop,
             return 0;
         return errprintf(err, "%s/cgroup.freeze: %s", g->path, strerror(errno));
     }
-    /* Who is stopped does not fork: repeat until no new one shows up. */
+    /* A stopped process does not fork: repeat until no new one shows up. */
     for (int i = 0; i < 100 && sent != before; i++) {
         before = sent;
         sent = signal_once(g, stop ? SIGSTOP : SIGCONT, skip, arg, err);

@@ -68,8 +68,9 @@ int program_cgroup_take(struct program_cgroup *g, int tree, int dir,
                         const char *path, bool own, struct errbuf *err);
 void program_cgroup_close(struct program_cgroup *g);
 
-/* cgroup.procs opened for writing, close-on-exec; who inherits it enters the
- * program by writing "0".  -1 with errno in the adopted arrangement: EXDEV. */
+/* cgroup.procs opened for writing, close-on-exec; a process that inherits it
+ * enters the program by writing "0".  -1 with errno in the adopted arrangement:
+ * EXDEV. */
 int program_cgroup_open_procs(const struct program_cgroup *g,
                               struct errbuf *err);
 

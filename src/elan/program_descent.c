@@ -193,7 +193,8 @@ static int look_all(const struct program_descent *d, struct look *l)
     return 0;
 }
 
-/* Who is inside stays so when its parents are gone, even the root. */
+/* A process that is inside stays so when its parents are gone, even the root.
+ */
 static void remember(struct program_descent *d, const struct look *l)
 {
     struct set still = {NULL, 0, 0};

@@ -8,8 +8,8 @@
  * What slurmstepd had for children before the first of them (its agent) is
  * outside, with all below it; all else below slurmstepd is inside.
  *
- * The holder keeps a whole one.  Who only knows the root (hsnd; slurmstepd when
- * its holder was killed) takes everything below it for inside.
+ * The holder knows all of this.  A process that only knows the root (hsnd;
+ * slurmstepd when its holder was killed) takes everything below it for inside.
  *
  * Weaker than a cgroup in one thing: when slurmstepd itself is killed, what was
  * born and orphaned since the holder's last look gets away.

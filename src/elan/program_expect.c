@@ -7,12 +7,14 @@
 
 #include "elan/program_expect.h"
 
-/* Shorter than a grace period, and no longer than tasks mostly take: a machine
- * that is so busy that they do has better things to do. */
+/* The time between two moves is shorter than a grace period.  All of them
+ * together take about as long as tasks need to start; a machine so busy that
+ * tasks need longer has better things to do. */
 #define MOVE_MS 5
 #define MOVES 12
 
-/* The group that a program's own is made in: the holder's, mostly. */
+/* cgroup.procs of the group in which the program's own is made, usually the
+ * holder's. */
 static int open_here(const struct program_cgroup *g)
 {
     char path[sizeof(g->path) + sizeof("./cgroup.procs")];

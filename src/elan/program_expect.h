@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Tasks are about to enter a program's group of its own.  The first move of a
- * process between cgroups after a while waits for a grace period of the
- * kernel, 5 to 15 ms; those that follow before the next one has passed take
+ * process between cgroups after a while waits for a grace period of the kernel,
+ * 5 to 15 ms; those that follow before the next one has passed take
  * microseconds.  So the holder moves itself to where it is already, while the
  * tasks are still being made, and again every few milliseconds until the first
- * has entered.  A task that moves meanwhile waits for the same grace period,
- * and comes to the holder only then: that the holder waits, too, costs nobody.
- * A holder that waits for its next program begins when the plugin hears of a
- * step (elan/program_spare.h): in slurmd, so that what is forked and loaded
- * before the first task takes as long as a grace period; from Slurm 24.05 on in
+ * has entered.  A task that moves meanwhile waits for the same grace period and
+ * speaks to the holder only after it, so nobody waits for the holder.  A holder
+ * that waits for its next program begins when the plugin hears of a step
+ * (elan/program_spare.h): in slurmd, so that what is forked and loaded before
+ * the first task takes as long as a grace period; from Slurm 24.05 on in
  * slurmstepd.
  */
 #ifndef SF_ELAN_PROGRAM_EXPECT_H

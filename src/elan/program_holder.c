@@ -29,8 +29,8 @@
 /* First interval between two looks at the program; doubles up to the last. */
 #define LOOK_FIRST_MS 100
 #define LOOK_LAST_MS 10000
-/* For a driver that a busy machine has stopped: before it knows the program it
- * refuses the tasks. */
+/* How long to wait for a driver on a busy machine: until it knows the program,
+ * it refuses the tasks. */
 #define DRIVER_MS 5000
 
 struct holder {
@@ -57,8 +57,9 @@ static void drop_client(struct holder *h, int i)
             (size_t)(h->nclients - i) * sizeof(h->clients[0]));
 }
 
-/* A reset, which destroys our answer, follows when something unread is left:
- * so first make sure that nothing more can come, and take what has come. */
+/* Closing a socket with something unread in it resets the connection, which
+ * destroys our answer.  So first make sure that nothing more can come, and take
+ * what has come. */
 static void send_away(int fd)
 {
     uint8_t buf[16];
@@ -191,8 +192,8 @@ static void loop(struct holder *h)
     }
 }
 
-/* A socket that already listens when it gets its name: who finds one that
- * does not answer knows that it is left over. */
+/* The socket listens before it gets its name, so a name that nobody listens at
+ * is known to be left over. */
 static int listen_at(const char *path)
 {
     char own[PATH_MAX];

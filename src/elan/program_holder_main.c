@@ -34,7 +34,7 @@
 
 #define HEAR_MS 10000 /* from connecting until it has said what it wants */
 
-/* Only who could put sockets there anyway may name a directory. */
+/* Only a user who could put sockets there anyway may name a directory. */
 static int check_rundir(const char *path, struct errbuf *err)
 {
     struct stat st;

@@ -141,8 +141,8 @@ static bool await(int listener, int wait_ms, const struct program_kept *kept,
     return p[0].revents;
 }
 
-/* Our name is there as long as nobody has taken us: so who removes it knows
- * that nobody will come. */
+/* Our name is there as long as nobody has taken us: if we can remove it, nobody
+ * will come. */
 static int wait_at(int listener, const char *path, int wait_ms,
                    struct program_kept *kept)
 {

@@ -4,9 +4,9 @@
  * that is started anew costs more than all that a holder does for a short step.
  * It waits at RUNDIR/spare-KEY-PID, for its own uid alone.  KEY stands for the
  * executable's very file and for the mount namespace: a starter takes what it
- * would have started itself.  Who takes one renames its socket first, so only
- * one does.  Who touches the socket's file, as the plugin does, tells that a
- * step is on its way: elan/program_expect.h.
+ * would have started itself.  A starter renames the socket of the one it takes
+ * first, so only one starter gets it.  To touch the socket's file, as the
+ * plugin does, announces that a step is on its way: elan/program_expect.h.
  */
 #ifndef SF_ELAN_PROGRAM_SPARE_H
 #define SF_ELAN_PROGRAM_SPARE_H

@@ -757,8 +757,8 @@ static struct model_item *take_record(struct model *m, const struct report *rep,
     return it;
 }
 
-/* One more item of a word; two records about one item, or more than there is
- * room for, and each time all is taken in. */
+/* One more item that this report is about.  If two of its records are about one
+ * item, or there are more than fit, such reports are always taken in full. */
 static void remember(struct model_word *w, struct model_item *it)
 {
     for (size_t i = 0; i < w->n; i++)
@@ -910,9 +910,9 @@ static bool counts(const struct model *m, const struct report_peer *p,
              model_is_fresh(m, it, REPORT_HSND, now)));
 }
 
-/* Who loses echoes to more than half has a fault of its own; who loses them to
- * few points at these.  Peers that are known to be down or silent tell nothing
- * new. */
+/* A host that loses echoes to more than half has a fault of its own; one that
+ * loses them to few points at these.  Peers that are known to be down or silent
+ * tell nothing new. */
 static void take_peers(struct model *m, const struct report *rep, int64_t now)
 {
     size_t lossy = 0, told = 0;

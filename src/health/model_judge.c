@@ -70,8 +70,8 @@ void model_gaps_add(struct model_item *it, uint64_t more, int64_t now)
         it->gaps[it->ngaps++ % MODEL_FLAPS_MAX] = now;
 }
 
-/* Of a count that was never heard before nobody knows when it was made.  One
- * that is smaller began anew. */
+/* The first value of a counter adds nothing: nobody knows when its gaps were.
+ * A counter that is smaller than before began anew. */
 void model_gaps_of_link(struct model_item *it, uint64_t instance,
                         uint64_t count, int64_t now)
 {
@@ -413,7 +413,8 @@ static void weigh_alone(struct model *m, struct model_item *it, int64_t now,
         worsen(v, SEEN_UNKNOWN, REPORT_HSND, false, e->why);
 }
 
-/* If any hsnd reports at all it has, since we began to listen. */
+/* Have we listened for so long that any hsnd which reports at all has done so?
+ */
 static bool hsnds_had_time(const struct model *m, int64_t now)
 {
     return now - m->began >= 2 * m->conf.stale[REPORT_HSND];
@@ -758,9 +759,9 @@ static bool lags(const struct model_item *it)
     return it->pub.state > as[it->raw];
 }
 
-/* A word is worth something for a while after it was given; that it holds all
- * the time is proven by words alone.  Who gave it may have died while a cable
- * was gone for a moment. */
+/* A report counts for a while after it was made, but only further reports prove
+ * that what it says still holds: its reporter may have died while a cable was
+ * gone for a moment. */
 static int64_t proven_by_words(const struct model_item *it, int64_t now)
 {
     return it->proven_since ? it->proven_since + (now - it->word) : 0;

@@ -161,7 +161,7 @@ const struct model_reporter *model_reporter_find(const struct model *m,
 /* Judge an item anew. */
 void model_judge(struct model *m, struct model_item *it, int64_t now);
 
-/* It was down so often more; who calls judges it anew. */
+/* It was down so many times more; the caller judges it anew. */
 void model_gaps_add(struct model_item *it, uint64_t more, int64_t now);
 /* The same of a link, of which a mapper says how often it was gone since that
  * mapper began. */

@@ -6,10 +6,12 @@
  * other nodes (health/model_nic.c).
  *
  *   vanished   missing for NIC_MISSED looks: shown as degraded; for vanish_ms
- * (a driver may be reloaded): gone down       no link; a port that has had no
- * link since the first look is reported as such, after link_wait_ms slow fewer
- * lanes or slower than it once was no verbs   the character device that verbs
- * need is missing counters   health/tally.h
+ *              (a driver may be reloaded): gone
+ *   down       no link; a port that has had no link since the first look is
+ *              reported as such, after link_wait_ms
+ *   slow       fewer lanes or slower than it once was
+ *   no verbs   the character device that verbs need is missing
+ *   counters   health/tally.h
  *
  * Rules say what follows from each.  Pure; times are milliseconds that never
  * run backwards.

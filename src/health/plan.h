@@ -4,7 +4,7 @@
  * has now, into the fields of one update.  It respects what admins have set:
  *
  * - features: only ours, and only those declared for the node in slurm.conf,
- * are added to or removed from its active features; the others stay
+ *   are added to or removed from its active features; the others stay
  * - Extra: our word begins with PLAN_MARK; anything else there stays
  * - Comment: written only when it is empty or begins with PLAN_MARK
  * - DRAIN: only when the node is not drained, down or failing for another

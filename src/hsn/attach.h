@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Who may attach: the programs that their holders registered, and which
- * contexts of the adapter are taken.  Pure: that the asking process is a
- * member was found out by the caller.
+ * contexts of the adapter are taken.  Pure: the caller has found out that the
+ * process that asks is a member.
  */
 #ifndef SF_HSN_ATTACH_H
 #define SF_HSN_ATTACH_H

@@ -155,7 +155,8 @@ void hsn_elan_sources_free(struct hsn_elan_sources *s)
     free(s);
 }
 
-/* Has the program a process on that node, and is the context its? */
+/* Does the program have a process on that node, and is the context one of its
+ * own? */
 static bool belongs(const struct elan_capability *c,
                     const struct hsn_elan_head *h)
 {

@@ -5,11 +5,11 @@
  * checks them: a process can neither choose the context that it sends from nor
  * skip the check.  doc/hsn-wire.md has the layout.
  *
- * The tag is AES-128-GMAC (base/fastmac.h) under a key that is derived from
- * the program's UserKey, the sender's node and context, and the epoch: the
- * time of the attachment.  So no key signs two frames with one counter, and
- * frames of an earlier attachment, or of an earlier program (another UserKey),
- * are nothing to a receiver.  Within an epoch each counter is taken once.
+ * The tag is AES-128-GMAC (base/fastmac.h) under a key that is derived from the
+ * program's UserKey, the sender's node and context, and the epoch: the time of
+ * the attachment.  So no key signs two frames with one counter, and frames of
+ * an earlier attachment, or of an earlier program (another UserKey), mean
+ * nothing to a receiver.  Within an epoch each counter is taken once.
  *
  * Why GMAC: SipHash and BLAKE2s of the same OpenSSL take 7 and 27 times as long
  * for 8 KB (bench/run hsn-ring has the cost per frame).
@@ -71,7 +71,7 @@ enum hsn_elan_fault {
 };
 
 /* May this frame of the program be delivered?  raw: the header's bytes;
- * data[0..ndata), header: what follows.  A counter is taken by success. */
+ * data[0..ndata), header: what follows.  Success uses the counter up. */
 enum hsn_elan_fault hsn_elan_check(struct hsn_elan_sources *s,
                                    const struct hsn_elan_head *h,
                                    const uint8_t *raw, const struct iovec *data,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The driver: what comes, what goes, life, modules and tables.
+ * The driver: receiving, sending, its start and end, modules, and the table of
+ * routes.
  */
 #include "hsn/engine.h"
 

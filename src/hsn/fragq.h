@@ -2,8 +2,8 @@
  *
  * The fragment queue: halves of messages that wait for the other half, each
  * with a timer of its own.  Bounded: a full queue lets the oldest half go, a
- * host that fills more than its share the oldest of its share, so that one who
- * sends halves only takes nothing from others.
+ * host that fills more than its share the oldest of its share, so that a host
+ * which sends nothing but halves takes nothing from others.
  *
  * Halves belong together when host, incarnation and sequence are the same.
  */

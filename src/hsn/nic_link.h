@@ -80,9 +80,9 @@ struct hsn_nic *hsn_nic_open(const struct hsn_nic_options *o,
 /* While the clerk is in the middle of asking for it nothing is freed. */
 void hsn_nic_close(struct hsn_nic *nic);
 
-/* Does its cable lead to software crossbars?  Who is at the other end of a
- * ring, a socket or UDP has shown it (MUNGE); at the end of an Ethernet cable
- * there may be anything. */
+/* Does its cable lead to software crossbars?  The other end of a ring, a socket
+ * or UDP has proved what it is (MUNGE); at the end of an Ethernet cable there
+ * may be anything. */
 bool hsn_nic_simulated(const struct hsn_nic *nic);
 
 #endif

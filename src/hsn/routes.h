@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The routes of one board: to each peer up to eight.  Loaded as a whole, by a
- * mapper or from a file; who sends looks up a peer by its address.
+ * mapper or from a file; a sender looks a peer up by its address.
  */
 #ifndef SF_HSN_ROUTES_H
 #define SF_HSN_ROUTES_H

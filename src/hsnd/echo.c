@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Echoes: module 0 answers them, by all routes, and asks neighbours and who is
- * sent to from time to time, by all routes; and somebody when it is too quiet.
+ * Echoes.  Module 0 answers them by all routes, and from time to time asks the
+ * neighbours and the peers that messages go to, by all routes; and others when
+ * it is too quiet (hsn/alone.h).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Routes come: from a connection, which collects them and gives them all at
- * once, or only those that changed; or from a file.
+ * Loading routes: from a connection, which collects them and hands all of them
+ * over at once, or only those that changed; or from a file.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -121,7 +121,7 @@ size_t impi_chan_open_want(const struct impi_chan_open *o)
     return size ? size - o->in_len : 0;
 }
 
-/* We prove ourselves to those only who look for us.  Otherwise a stranger at
+/* We prove ourselves only to a peer that looks for us.  Otherwise a stranger at
  * the address of another process could have us prove its part. */
 static bool is_for_us(struct impi_chan_open *o)
 {

@@ -112,8 +112,8 @@ int impi_couple_secret(uint8_t secret[IMPI_CHAN_SECRET_SIZE],
                        const struct impi_side *acceptor,
                        const struct impi_side *connector);
 
-/* What a credential is about: only who knows the couple's secret can tell it,
- * and each side says another one.  0, or -1 ENOMEM. */
+/* What a credential is bound to: only a process that knows the couple's secret
+ * can compute it, and the two sides have different ones.  0, or -1 ENOMEM. */
 int impi_couple_about(uint8_t about[IMPI_COUPLE_ABOUT_SIZE],
                       const uint8_t secret[IMPI_CHAN_SECRET_SIZE],
                       bool acceptor);

@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A few that crowd a machine are through with theirs sooner than one wakes up
- * again: rounds before sleeping, divided among them, and the fewest, in which
- * hundreds have some turns of some milliseconds each. */
+/* Looks before a process sleeps, divided among the processes of the machine: a
+ * few of them are through with theirs sooner than a wake-up takes.  And the
+ * least of them, in which each of hundreds has some turns of some milliseconds.
+ */
 #define ROUNDS 32000u
 #define ROUNDS_LEAST 4000u
 
-/* A look and the change to the next process, and how long all of a few may
- * take: one of them may have news. */
+/* How long one look and the switch to the next process take; and how long a
+ * round over all processes may take even if they are few: one of them may have
+ * news to deal with. */
 #define LOOK_NS 20000u
 #define TURN_LEAST_NS 1000000u
 

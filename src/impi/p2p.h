@@ -37,7 +37,7 @@ struct impi_packet;
 enum impi_claim {
     IMPI_CLAIM_OURS,   /* the native one has been cancelled */
     IMPI_CLAIM_NATIVE, /* the native library was faster */
-    IMPI_CLAIM_LATER,  /* who calls may not ask: see impi_p2p_settle() */
+    IMPI_CLAIM_LATER,  /* the caller cannot ask now: impi_p2p_settle() */
 };
 
 /* Called from inside the engine's functions; none may call back into it
@@ -54,9 +54,9 @@ struct impi_p2p_ops {
      * one, then impi_p2p_attach().  Called once per peer; may attach at
      * once. */
     void (*connect)(void *arg, uint32_t peer);
-    /* For who watches, else NULL: this packet goes to the peer (a channel's
-     * last one: to one behind it) or has come from it.  Each once, in the
-     * order of the channel. */
+    /* For a trace, else NULL: this packet goes to the peer (the last packet of
+     * a channel: to one of the peers that share it) or has come from it.  Each
+     * once, in the order of the channel. */
     void (*packet)(void *arg, uint32_t peer, bool in,
                    const struct impi_packet *pk);
     /* NULL, or: this packet of the peer is one of the first generation
@@ -145,10 +145,10 @@ void impi_p2p_settle(struct impi_p2p *p2p);
 bool impi_p2p_cancel_recv(struct impi_p2p *p2p, struct impi_request *req,
                           bool silent);
 
-/* Try to take a send back (3.7.4), before the caller gave the request up; once
- * for each.  What can be decided here is; else the receiver is asked: the
- * request, even if it was done, is not until the reply is here.  Then
- * status.cancelled tells. */
+/* Try to take a send back (3.7.4): once per request, and before the caller has
+ * given it up.  What can be decided here is decided at once.  Else the receiver
+ * is asked, and the request, even if it was done, is not done until the reply
+ * is here.  Then status.cancelled tells. */
 void impi_p2p_cancel_send(struct impi_p2p *p2p, struct impi_request *req);
 
 /* Is there a message that a receive with these values would take and whose

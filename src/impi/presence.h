@@ -5,7 +5,7 @@
  * identifies itself once.  When the server is there it sends one byte, of any
  * value, and then the node's agent starts.  When slurmstepd ends in an orderly
  * way it writes one more byte.  If a line ends and no agent was seen, the node
- * ended without MPI, or, without that byte, its slurmstepd was killed.
+ * ended without MPI; if that byte is missing, its slurmstepd was killed.
  *
  * PRESENCE, 140 bytes, all integers big-endian:
  *   magic "SFPR", u32 agent index, u32 lowest world rank on the node,

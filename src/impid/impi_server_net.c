@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * impi-server's sockets: the address to tell, and its listeners.
+ */
 #define _GNU_SOURCE /* accept4 */
 #include <fcntl.h>
 #include <netinet/tcp.h>

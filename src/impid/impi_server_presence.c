@@ -92,9 +92,9 @@ static void never_called(struct server *s, const struct impi_presence *who,
                                            .text = text.text});
 }
 
-/* said: one byte more than who it is, so slurmstepd has ended in order.  If it
- * has not it may still owe srun the ends of its tasks, even after its agent's
- * goodbye.  An agent that is connected is the first to know of what. */
+/* said: slurmstepd has sent the byte that says that it ends in order.  If it
+ * has not, it may still owe srun the ends of its tasks, even after its agent's
+ * goodbye.  While the agent is connected, that is the first to know why. */
 static void gone(struct presence *p, bool said, uint8_t code)
 {
     struct server *s = p->server;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The line "start key=value ..." by which impi-server is told what to do.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -71,9 +71,10 @@ static uint32_t count_peers(const struct impi_clients *all)
     return most;
 }
 
-/* Only hosts are connected: with an IMPI of others always, else where there
- * are more processes than each may have connections.  All hosts come to the
- * same; if their limits differ, the world tells (impid_relay_start). */
+/* Shall only hosts be connected?  Always with another IMPI implementation, else
+ * where each process would need more connections than it may have.  All hosts
+ * decide alike; if their limits differ, what the world says counts
+ * (impid_relay_start). */
 static bool wants_relay(const struct impid_client *c)
 {
     const struct impid_conf *conf = &agent(c)->conf;

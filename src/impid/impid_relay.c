@@ -42,9 +42,9 @@ struct impid_port {
 
 struct attempt; /* a connection that is being made */
 
-/* Own processes are not read while more than this waits for one host, until
- * all is below the second mark.  Hosts are always read: so what waits goes
- * out, whoever floods whom. */
+/* Own processes are not read while more than this waits for one host, until all
+ * is below the second mark.  Hosts are always read, so that what waits goes out
+ * whichever side sends too much. */
 #define RELAY_PAUSE (4u * 1024 * 1024)
 #define RELAY_RESUME (1u * 1024 * 1024)
 

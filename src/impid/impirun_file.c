@@ -165,8 +165,8 @@ static struct launch *line_of(struct appfile *app, pid_t pid)
     return NULL; /* impi-server */
 }
 
-/* One client that fails takes the others along.  The job's code is the worst;
- * who ended because we said so does not count. */
+/* One client that fails takes the others along.  The job's code is the worst; a
+ * client that ended because we told it to does not count. */
 static void line_ended(struct appfile *app, struct launch *l, int code)
 {
     l->pid = 0;

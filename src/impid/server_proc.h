@@ -46,10 +46,10 @@ int server_secret(char secret[SERVER_SECRET_SIZE]);
 int server_start(const struct server_options *o,
                  char address[SERVER_ADDRESS_MAX], struct errbuf *err);
 
-/* The same in two steps, for a server that may never be needed: who connects
- * to the listener waits until the server has it.  Both descriptors are above 9;
- * server_spawn() leaves them open.  presence: another listener for it, or -1
- * (impi/presence.h); lines: what has come there, or NULL. */
+/* The same in two steps, for a server that may never be needed: whoever
+ * connects to the listener waits until the server has it.  Both descriptors are
+ * above 9; server_spawn() leaves them open.  presence: another listener for it,
+ * or -1 (impi/presence.h); lines: what has come there, or NULL. */
 int server_listen(const struct server_options *o,
                   char address[SERVER_ADDRESS_MAX], struct errbuf *err);
 int server_spawn(const struct server_options *o, int listener, int presence,

@@ -16,7 +16,7 @@
 int task_proc_register(const char *path, uint32_t rank, uint32_t local);
 
 /* The first variable of env that another launcher around us left behind and
- * that would mislead the native MPI.  False: there is none. */
+ * that would mislead the native MPI.  False: no variable does. */
 bool task_proc_foreign(char *const *env, char *name, size_t size);
 
 #endif

@@ -42,8 +42,9 @@ int agent_join(struct agent_conn *a, const struct task_join *join,
                void (*meanwhile)(void), struct impi_world *world, int *relay,
                int *table, struct errbuf *err);
 
-/* A credential of this user about that, for another world; and is this one of a
- * user that this world may meet?  Threads may ask at once. */
+/* agent_prove(): make a credential of this user that is bound to `about`, for
+ * another world.  agent_check(): was this one made by a user whom this world
+ * may meet?  Threads may ask at once. */
 int agent_prove(struct agent_conn *a, const uint8_t about[TASK_ABOUT_SIZE],
                 char credential[SF_IMPI_CREDENTIAL_MAX], struct errbuf *err);
 int agent_check(struct agent_conn *a, const uint8_t about[TASK_ABOUT_SIZE],

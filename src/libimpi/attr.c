@@ -156,9 +156,10 @@ static bool is_of_all(MPI_Comm comm, int keyval)
                : impi_be.spanning && impi_span_find(comm);
 }
 
-/* What is so of all clients together, or NULL: the bound all have agreed on;
- * the processes that are there, or as many as the job has processors for;
- * and the clocks of two clients need not be one. */
+/* The value of an attribute that holds for all clients together, else NULL: the
+ * highest tag that all have agreed on; as many processes as there are, or as
+ * the job has processors for; and no global clock, since two clients may have
+ * two. */
 static int *of_all(int keyval)
 {
     static int no_global_clock;

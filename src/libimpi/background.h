@@ -20,8 +20,8 @@
 #include <stdbool.h>
 
 /* In a spanning world, once that is set up.  Does without where the system has
- * no thread or no membarrier(2), or the user none wants
- * (SLURM_IMPI_THREAD=no). */
+ * no thread or no membarrier(2), or the user wants none (SLURM_IMPI_THREAD=no).
+ */
 void background_start(void);
 /* There is something to do for it now. */
 void background_wake(void);

@@ -23,9 +23,9 @@
 /* May any pointer be one of these? */
 bool buffer_devices(void);
 
-/* May not any pointer be one of these, or does this lie on that page, which it
- * is otherwise put down as?  False says nothing, and so is no buffer for data.
- */
+/* Can the processor read all of this?  Yes, if it lies on that page, or if this
+ * process has no accelerator's driver; the page is then remembered.  False says
+ * nothing.  A null pointer is right for no bytes only. */
 static inline bool buffer_is_ours(struct buffer_page *page, const void *buf,
                                   size_t len)
 {

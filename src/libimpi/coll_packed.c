@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The short form of Gather and Scatter (impi/schedule.h, "packed").  Who
- * speaks for a client has a buffer with the blocks of its subtree, each as it
- * is on the wire, by vertex and then by rank; the root's begins behind its own
- * client's, whose processes it talks to straight.
+ * The short form of Gather and Scatter (impi/schedule.h, "packed").  The
+ * process that speaks for a client has a buffer with the blocks of its subtree,
+ * each as it is on the wire, by vertex and then by rank; the root's begins
+ * behind its own client's, whose processes it talks to straight.
  */
 #include <limits.h>
 #include <stdlib.h>

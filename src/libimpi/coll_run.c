@@ -40,7 +40,8 @@ MPI_Request *coll_native(struct coll *x)
     return &x->native[x->nnative++];
 }
 
-/* A native request that did not come to be is none. */
+/* rc: of the native call that was to make the last request; if it failed there
+ * is none. */
 static int started(struct coll *x, int rc)
 {
     if (rc != MPI_SUCCESS)

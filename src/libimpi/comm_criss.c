@@ -2,8 +2,8 @@
  *
  * The exchange across an intercommunicator that the standard writes down for
  * MPI_Comm_free, MPI_Comm_dup and MPI_Intercomm_merge (IMPI 4.5, 4.6, 4.9):
- * who is not the first of its group talks to the first of the other one, and
- * the two first ones swap.  Messages are those of the program's context.
+ * each member but the first of its group talks to the first of the other group,
+ * and the two first ones swap.  Messages are those of the program's context.
  */
 #include "libimpi/comm_criss.h"
 

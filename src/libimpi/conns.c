@@ -281,7 +281,7 @@ static void link_fail(struct link *l, const char *why)
         foreign_lost(l->peer, why);
 }
 
-/* It is known by what it goes: hand over to the engine. */
+/* Its way is known: hand it over to the engine. */
 static void link_opened(struct link *l)
 {
     l->channel = impi_p2p_attach(impi_be.p2p, l->peer);
@@ -327,8 +327,9 @@ static void conns_watch(void)
 
 /* ---- agreeing ---------------------------------------------------------- */
 
-/* By what the bytes of a proved link go.  One way after the other is tried
- * until both ends agree; the last one, the socket, needs no word. */
+/* The way that the bytes of a proved link take (link.h).  One after the other
+ * is tried until both ends agree; the last one, the socket, needs no agreement.
+ */
 
 /* Send what is to be sent.  1 done, 0 not now, -1 failed. */
 static int flush_words(struct link *l, struct errbuf *err)
@@ -650,8 +651,8 @@ static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
     return check_peer(g->peer);
 }
 
-/* From when a guest is let in there is no connection of our own to its rank:
- * each side would keep the one that the other gives up. */
+/* Once a guest is let in we begin no connection to its rank: each side would
+ * keep the one that the other gives up. */
 static void expect_guest(const struct link *g)
 {
     if (conns.by_peer[g->peer])

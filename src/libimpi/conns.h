@@ -100,11 +100,11 @@ void conns_finish(void);
 /* In a child after fork: let go of the descriptors, tell nobody. */
 void conns_forget(void);
 
-/* By what the messages of this peer go, for a table: "TCP", "memory", a
- * provider of libfabric; "-" none did. */
+/* What carries the messages of this peer, for a table: "TCP", "memory", a
+ * provider of libfabric; "-": there were none. */
 const char *conns_way(uint32_t peer);
 
-/* Its frames, where they go by libfabric and it is open; else NULL. */
+/* The peer on libfabric, if its connection is open and uses that; else NULL. */
 struct fabric_peer;
 struct fabric_peer *conns_fabric(uint32_t peer);
 

@@ -2,13 +2,12 @@
  *
  * How an MPI error of a call that spans clients is told.
  *
- * Who finds the error only notes it with its communicator (be_raise() in
- * state.h).  On the way out of the call the one who still has the program's
- * arguments, impi_told_X() for MPI_X, lets the error handler have it.  If
- * nobody handles it the job ends, and the message says as much as the
- * libraries' own do: function, arguments, communicator, rank.  With MPICH,
- * whose programs are used to it, MPI_Error_string tells the same of the
- * thread's last error.
+ * The code that finds an error only notes it with its communicator (be_raise()
+ * in state.h).  On the way out of the call impi_told_X(), which still has the
+ * program's arguments of MPI_X, gives it to the error handler.  If nobody
+ * handles it the job ends, and the message says as much as the libraries' own
+ * do: function, arguments, communicator, rank.  With MPICH, whose programs are
+ * used to it, MPI_Error_string tells the same of the thread's last error.
  *
  * The functions impi_failed_X are made by calls.awk from the rest below.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Our own handles (ours.h says how they are told from the library's) are made
- * from an index into a table.  With this
- * header and ours.h ends what differs between the families of MPI libraries.
+ * from an index into a table.  Most of what differs between the families of MPI
+ * libraries is in this header and ours.h.
  */
 #ifndef LIBIMPI_FAMILY_H
 #define LIBIMPI_FAMILY_H
@@ -46,10 +46,10 @@ static inline int keyval_of_fortran(int keyval)
     return keyval;
 }
 
-/* Nothing in Open MPI has a window of MPI_Win_create on one process alone, only
- * of MPI_Win_allocate. */
+/* Open MPI makes a window on one process alone by MPI_Win_allocate only, not by
+ * MPI_Win_create. */
 #define WINDOW_OF_OTHERS_MEMORY 0
-/* A receive whose type has an extent but no bytes ends no program. */
+/* A receive whose type has an extent but no bytes does no harm here. */
 #define RECV_OF_EMPTY_TYPE_FAILS 0
 
 static inline MPI_Group group_from_index(uint32_t index)

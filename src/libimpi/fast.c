@@ -16,7 +16,8 @@ static inline bool is_abroad(const struct impi_comm *c, int peer)
     return (unsigned)peer < (unsigned)c->peers && c->native[c->peer + peer] < 0;
 }
 
-/* What is under way, and whoever has had no look for long, gets one. */
+/* On the way out: a round, if anything is under way or the last round was long
+ * ago. */
 static void leave(void)
 {
     if (likely(conns_skip_round() && !impi_p2p_busy(impi_be.p2p) &&

@@ -31,11 +31,12 @@ enum link_state {
 
 struct link;
 
-/* By what an open link's data go, and how two ends agree on that. */
+/* A way for the data of an open link (memory, libfabric, the socket), and how
+ * two ends agree on it. */
 struct way {
     const char *(*name)(void);
     uint32_t flag; /* of the world, without which it is not tried; 0: always */
-    bool socket;   /* by the link's own: only the kernel knows of news */
+    bool socket;   /* data go by the link's socket: the kernel has the news */
     bool apart;    /* write() fetches data that a callback moves */
 
     /* ---- agreeing, over the socket; begin NULL: nothing to agree on ---- */

@@ -9,17 +9,17 @@
 
 #include <stdint.h>
 
-/* From here on until lives_drop(), as often as it was added: the loss of this
- * process, a rank in the world, ends the job.  Not if it has ended by now, or
- * is not known by this pid. */
+/* Watch this process, a rank in the world: from here on, until lives_drop() was
+ * called as often as this, its loss ends the job.  Nothing if it has ended
+ * already, or has another pid here. */
 void lives_add(uint32_t rank, uint32_t pid);
 void lives_drop(uint32_t rank);
 
-/* In each round of whoever waits: looks at some, if it is time.  Does not
+/* To be called in each round of a wait: looks at some, if it is time.  Does not
  * return if one has ended. */
 void lives_look(void);
 
-/* From here on they may end. */
+/* Watch nobody any more: from here on they may end. */
 void lives_stop(void);
 
 #endif

@@ -359,8 +359,7 @@ static int take_caller(struct port *p)
     return fd;
 }
 
-/* Who calls too often pushes out the oldest, which comes again if it is
- * honest. */
+/* If too many call, the oldest is closed; it comes again if it is honest. */
 static void enter_callers(struct port *p, const struct said *said)
 {
     descriptors_keep();

@@ -21,10 +21,10 @@ struct port_children {
 int port_meet_children(struct port_children *children, int root, MPI_Comm comm,
                        MPI_Comm *newcomm);
 
-/* Two processes that can talk: which of them accepts, and at which port, which
- * that one opens.  swap() sends len bytes and receives as many, 0 or -1.  An
- * empty name: it could open none.  -1: they could not talk, and no port is left
- * open. */
+/* Two processes that can already talk agree which of them accepts, and at which
+ * port, which that one opens.  swap() sends len bytes to the other and receives
+ * as many; 0 or -1.  An empty name: it could open none.  -1: swap() failed, and
+ * no port is left open. */
 typedef int port_swap_f(void *arg, const void *out, void *in, size_t len);
 int port_agree(port_swap_f *swap, void *arg, char name[IMPI_PORT_NAME_SIZE],
                bool *acceptor);

@@ -15,10 +15,10 @@
 
 #define SPIN_QUIET 200 /* empty rounds before the processor is offered */
 #define SPIN_QUICK 500 /* likewise where a round takes no system call */
-#define SPIN_MAX 1800  /* such offers, then it sleeps or ... */
-/* ... where waits have ended soon after that, looks on for so long: who waits
- * for a process that something urgent holds up for some milliseconds is there
- * when it goes on. */
+#define SPIN_MAX 1800  /* such offers, then it sleeps */
+/* Where waits have lately ended soon after that, it looks for so long before it
+ * sleeps: the process that it waits for may be held up for some milliseconds by
+ * something urgent. */
 #define SPIN_LONG_NS 10000000u
 #define NATIVE_EVERY 32 /* rounds between looks at the native library */
 #define SLEEP_LONG_MS 100

@@ -579,8 +579,8 @@ int req_retire(MPI_Request *request, MPI_Status *status, bool quiet)
     return rc;
 }
 
-/* What seldom has to be done at the end.  With rc, so that who calls it saves
- * no register for that. */
+/* The rare end.  It takes and returns rc, so that its caller need not save that
+ * in a register. */
 static __attribute__((noinline)) int end_native_slow(struct req *r,
                                                      MPI_Status *status, int rc)
 {

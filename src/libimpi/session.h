@@ -8,9 +8,10 @@
 /* How many there are. */
 int session_count(void);
 
-/* Of world.c.  Before a session begins: if nothing of MPI has, the process says
- * who it is, and where the step has several clients their world comes to be.
- * After it. */
+/* Of world.c, for session.c.  world_session_begin(), before a session begins:
+ * if it is the process's first MPI call, impid is told of the process, and
+ * where the step has several clients their world is made.
+ * world_session_begun(): afterwards. */
 int world_session_begin(void);
 void world_session_begun(void);
 

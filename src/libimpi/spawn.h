@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The children of MPI_Comm_spawn; the call itself is in spawn.c.
+ */
 #ifndef LIBIMPI_SPAWN_H
 #define LIBIMPI_SPAWN_H
 

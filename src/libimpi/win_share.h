@@ -56,8 +56,8 @@ void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA]);
 /* Does this process reach that one's memory, or what needs none? */
 bool win_share_reaches(const struct win *w, int member);
 
-/* Who waits for a lock of this target looks, now and then, whether a process
- * that holds it is still there: if not, the job ends. */
+/* To be called now and then while waiting for a lock of this target: is a
+ * process that holds it still there?  If not, the job ends. */
 void win_share_watch(const struct win *w, int target);
 
 /* struct impi_rma_ops' copy: memory that a program gave to MPI_Win_create. */

@@ -21,8 +21,8 @@
  * service between checks whether its holder has died. */
 #define LOCK_SPINS 1000
 #define WATCH_EVERY 4096
-/* Flushes that have nothing to wait for, one after the other: who looks for a
- * change in a loop of them lets others' messages come in at this one. */
+/* A program may flush in a loop until it sees a change: after so many flushes
+ * with nothing to wait for, one lets messages of others come in. */
 #define QUICK_MOST 64
 
 /* ---- waiting ---- */

@@ -88,7 +88,8 @@ static bool is_order_known(void)
            impi_be.tolerated.native_order || impi_be.tolerated.big_endian;
 }
 
-/* At the start, by what they declare: the first process of each client. */
+/* At the start the first process of each client looks at what the others
+ * declare. */
 static void look_at_peers(uint32_t native_rank)
 {
     if (is_order_known() || native_rank != 0)
@@ -98,7 +99,8 @@ static void look_at_peers(uint32_t native_rank)
             warn_of_order(c);
 }
 
-/* Later, by what they send; those who declared otherwise. */
+/* A client may declare something else, and show later by what it sends that it
+ * is of the first generation. */
 static void found_old(void *arg, uint32_t peer)
 {
     uint32_t client = client_of((int)peer);

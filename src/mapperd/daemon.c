@@ -146,7 +146,8 @@ static void hear_hsnd(struct mapperd *d)
 {
     ev_io_set(&d->raw_io, hsn_fd(d->raw), EV_READ);
     ev_io_start(d->loop, &d->raw_io);
-    /* Who has not found it empty is not woken. */
+    /* The descriptor wakes us only after we have found the ring empty: look
+     * once. */
     ev_feed_event(d->loop, &d->raw_io, EV_READ);
 }
 
@@ -375,9 +376,9 @@ static int await_hsnd(struct mapperd *d, struct errbuf *err)
     return 0;
 }
 
-/* hsnd that has just started sets its link up.  Who begins before maps its own
- * host alone, and takes that for the fabric.  A link that does not come is no
- * reason not to begin: it is what is to be found. */
+/* hsnd that has just started sets its link up.  A mapper that begins before
+ * that maps its own host alone, and takes that for the fabric.  A link that
+ * does not come is no reason not to begin: it is what is to be found. */
 static void await_link(struct mapperd *d)
 {
     uint64_t end = clock_ns() + (uint64_t)d->settings.link_wait * 1000000;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What the switches of an exploration call themselves, and which are to be
- * asked.  Whose answer told a name may come too late for the explorer; then a
- * later one tells it again.
+ * asked.  The answer that tells a name may come too late for the explorer; then
+ * a later one tells it again.
  */
 #ifndef SF_MAPPERD_IB_NAMES_H
 #define SF_MAPPERD_IB_NAMES_H
@@ -12,9 +12,10 @@
 
 #include "mapper/idmap.h"
 
-/* Who was asked is not asked again for so long: not by all probes that come to
- * it at once, but when no answer came, as it may be lost or late.  Less than
- * a probe waits, so that who asks again is heard. */
+/* A switch that was asked is not asked again for so long.  So only one of the
+ * probes that reach it together asks, and it is asked again when the answer was
+ * lost or is late.  It is less than a probe waits, so that a repeated probe may
+ * ask. */
 #define IB_NAME_WAIT_MS 50
 
 struct ib_name;

@@ -37,10 +37,10 @@ int net_cdg_check(const struct net_cdg *cdg, struct errbuf *err);
 int net_routes_deadlock(const struct net_routes *r, struct errbuf *err);
 int net_turns_deadlock(const struct net_routes *r, struct errbuf *err);
 
-/* Some places of trees were turned, the ups and downs are as before, and all
- * that may follow along these has no cycle: is what comes by these places, and
- * goes on from them, among that?  0: it is, and so all routes are free of
- * deadlock if they were.  1 and *err: a way goes up after it went down. */
+/* Some places of trees were turned: does any route through them go up after it
+ * went down?  Ups and downs must be as before, and net_turns_deadlock() must
+ * have found no cycle.  0: none does, and so all routes are free of deadlock if
+ * they were.  1 and *err: one does. */
 struct net_turned;
 int net_turned_deadlock(const struct net_routes *r, const struct net_turned *at,
                         uint32_t n, struct errbuf *err);

@@ -599,8 +599,8 @@ static unsigned plan(const struct net_pairs *p, uint32_t *sample)
     return 0;
 }
 
-/* One set of turns; how bad it is: who has no way within the limit, and what
- * the most loaded cable bears.  False: out of memory. */
+/* One set of turns, and how bad it is: how many pairs have no way within the
+ * limit, and what the most loaded cable bears.  False: out of memory. */
 static bool try_turns(struct net_pairs *p, uint32_t *leaf, unsigned searches,
                       uint32_t sample, uint64_t *worst)
 {

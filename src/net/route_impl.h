@@ -254,8 +254,8 @@ void net_tree_load(struct net_routes *r, uint32_t leaf, unsigned column,
 /* upstream.c.  False: out of memory. */
 bool net_upstream_new(struct net_upstream *u, const struct net_routes *r);
 void net_upstream_free(struct net_upstream *u);
-/* Begin with nothing; add x, unless it is there; then all whose way in a tree
- * comes by what was added. */
+/* Begin with nothing; add x, unless it is there; then add every crossbar whose
+ * way in a tree passes one that was added. */
 void net_upstream_begin(struct net_upstream *u);
 void net_upstream_add(struct net_upstream *u, uint32_t x);
 void net_upstream_find(struct net_upstream *u, const struct net_routes *r,

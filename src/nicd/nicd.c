@@ -38,8 +38,8 @@
 #define EXTRA_LOOKS 5     /* out of turn, in a row; then one in a second */
 #define SECOND_NS 1000000000ULL
 
-/* Drivers that take their contexts back (disassociate_ucontext): who has one
- * does not keep them from being unloaded. */
+/* Drivers that take their contexts back (disassociate_ucontext): a process that
+ * has one does not keep them from being unloaded. */
 #define DRIVERS "mlx4_core,mlx5_core,ice"
 
 struct nicd {

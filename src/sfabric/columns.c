@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tables on standard output, each column as wide as its widest cell.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the subcommands share: messages, questions to daemons, exit status.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The way of a packet, without the packet: only its first bytes are looked
- * at, so that who forwards 8 KB copies them once, from where they are to
+ * The way of a packet, without the packet: only its first bytes are looked at,
+ * so that a caller that forwards 8 KB copies them once, from where they are to
  * where they go.
  */
 #ifndef SF_SWFAB_WALK_H

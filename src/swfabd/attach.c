@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The unix socket.  Who connects has a few seconds to say HELLO; then it sits
- * in its seat, with the socket as its packets' way or as the bell of two
- * rings.
+ * The unix socket.  A host that connects has a few seconds to say HELLO.  Then
+ * it has its seat: its packets go by the socket itself, or by two rings whose
+ * bell the socket is.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -160,9 +160,10 @@ static int into_model(struct collector *n, const struct report *r,
     return model_take(n->model, r, word, now, err);
 }
 
-/* Where a credential was made the munged there says, which root of that node
- * may have told anything: it must also have come from there.  What the model
- * makes of it goes to *word; again: *word has it already. */
+/* info has the address at which the credential was made, as the munged there
+ * says, and that node's root could have it say anything: so the report must
+ * also have come from there (from).  What the model makes of it goes to *word;
+ * again: *word has it already. */
 static enum verdict take(struct collector *n, const struct report *r,
                          const struct seal_info *info, struct in_addr from,
                          struct model_word *word, bool again)

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * topology.conf: from the mappers' maps to the candidate file (topology.h).
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -87,9 +87,10 @@ static void watch_presence(struct keeper *k)
         epoll_wait(k->wake, &ev, 1, 0);
 }
 
-/* A byte: another node calls MPI.  The line's end: so it may be, but mostly
- * srun has heard of the end of all tasks sooner than we of that of the step,
- * and then an impid would only be in the way. */
+/* True after a byte: another node calls MPI.  The end of the line may mean
+ * that, too.  But usually it means that srun has heard of the end of all tasks
+ * before we have heard of the step's, and then an impid would only be in the
+ * way. */
 static bool woken(struct keeper *k)
 {
     struct epoll_event ev;

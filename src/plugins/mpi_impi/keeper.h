@@ -14,10 +14,10 @@
 
 #include "slurmabi/slurm_sym.h"
 
-/* Start impid, once, in the thread that keeps it.  *status gets our end of
- * its socket, its only sign that we live; *pid the child, or 0 when it is
- * none of ours, and then *pidfd what it is ended by (-1: nothing).  0, or -1
- * with a line in the log. */
+/* Start impid, once, in the thread that keeps it.  *status gets our end of its
+ * socket, by which alone it sees that we live.  *pid gets the child, or 0 when
+ * impid is not our child; then *pidfd is what it can be ended by (-1: nothing).
+ * 0, or -1 with a line in the log. */
 typedef int impi_keeper_start_f(void *arg, int *status, pid_t *pid, int *pidfd);
 
 /* The step ends, and no task has connected the presence: the others of the

@@ -22,9 +22,9 @@
 #include "base/local.h"
 #include "plugins/mpi_impi/stepdir.h"
 
-/* What emptying one directory may take; all that the user of a new step has
- * left, and all that others have, who may see to it that it takes for ever; how
- * long a killed child is waited for. */
+/* How long it may take to empty one directory; to remove all that the user of a
+ * new step has left; all that other users have left, who could make it take for
+ * ever; and for a killed child to end. */
 #define REMOVE_MS 10000
 #define SWEEP_MS 2000
 #define SWEEP_OTHERS_MS 100

@@ -36,7 +36,7 @@
 #include "slurmabi/step.h"
 
 #define TOLD_MS 500 /* srun has this long to show why its step is refused */
-#define TOLD_FORGET_MS 60000 /* who has not asked again by then has gone */
+#define TOLD_FORGET_MS 60000 /* not asked again by then: the launch is gone */
 /* A stepmgr asks slurmctld for the nodes' Extra no more often; after it has not
  * answered, which takes a while, much less. */
 #define EXTRA_ASK_MS 2000
@@ -386,7 +386,7 @@ static int look_at_health(struct build *b, struct errbuf *err)
     rc = gate_check(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
                     b->step.options.rails, now, &b->step.no_broadcast, err);
     b->fabric_is_down = rc < 0;
-    /* Nobody wakes who waits for a node's fabric, but slurmctld. */
+    /* Only slurmctld wakes launches that wait for a node's fabric. */
     if (rc < 0 && errno == EBUSY && (!b->can_wait || !slurmabi_in_slurmctld()))
         rc = gate_hold(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
                        b->step.options.rails, now, &b->hold);
@@ -530,8 +530,8 @@ static void wake_waiters(void)
         slurm_debug("switch/elan: %u waiting launches are told", n);
 }
 
-/* A full pool is an everyday thing; that a fault makes a step wait, srun does
- * not say. */
+/* A full pool is an everyday thing.  That a step waits for a fault, srun does
+ * not tell its user. */
 static void tell_of_wait(const struct build *b, const char *why)
 {
     if (b->fabric_is_down)
@@ -573,9 +573,9 @@ static bool was_told(const struct build *b, const char *why)
 }
 
 /* slurmctld's answer has a code and no text, and srun ends when it has it.  So
- * its user is told why, and srun to ask once more in a moment, by when it has
- * shown that.  False: it cannot be told so.  (Where no srun asks again the text
- * may come too late.) */
+ * the user is told why, and srun is told to ask once more in a moment, when it
+ * has shown that text.  False: srun cannot be told so.  (Where no srun asks
+ * again the text may come too late.) */
 static bool tell_refusal(const struct build *b, const char *why)
 {
     struct gate_wait wait = {.until = now_ms() + TOLD_MS, .is_refused = true};

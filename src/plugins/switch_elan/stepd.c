@@ -84,8 +84,8 @@ static void await_program(void)
     if (atomic_load(&here.coming) &&
         node_program_ready(&here.program, &err) < 0)
         refuse("SF-E122", "", err.text);
-    /* Who loses its parent becomes our child.  (Not the holder: it was there
-     * before.) */
+    /* A process that loses its parent becomes our child.  (Not the holder: it
+     * was there before.) */
     if (here.descent)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
     atomic_store(&here.coming, false);
