@@ -6,8 +6,6 @@
  * clock, put at the wall clock's place when the daemon started, and only what
  * leaves the daemon is told by today's wall clock.
  */
-#include <time.h>
-
 #include "base/clock.h"
 #include "switchmgrd/steady_clock.h"
 
@@ -15,27 +13,19 @@
  * one time differ. */
 #define SET_MS 100
 
-static int64_t wall_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 int64_t steady_now(void)
 {
     static int64_t offset;
     int64_t steady = clock_ms();
 
     if (!offset)
-        offset = wall_ms() - steady;
+        offset = clock_wall_ms() - steady;
     return steady + offset;
 }
 
 int64_t steady_wall(int64_t when)
 {
-    int64_t ahead = wall_ms() - steady_now();
+    int64_t ahead = clock_wall_ms() - steady_now();
 
     if (when == 0 || (ahead > -SET_MS && ahead < SET_MS))
         return when;

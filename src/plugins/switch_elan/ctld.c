@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/host_names.h"
 #include "base/limits.h"
 #include "base/mac.h"
@@ -280,14 +281,6 @@ static int make_layout(struct build *b, struct errbuf *err)
                             b->step.options.rails, err);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void tell_of_health(enum gate_news what, const struct errbuf *news)
 {
     switch (what) {
@@ -362,7 +355,7 @@ static void ask_slurmctld(int64_t now)
         ctld.gate.reader.table.written = now;
     else
         gate_hears_nothing(&ctld.gate, now);
-    ctld.ask_at = now_ms() + (rc < 0 ? EXTRA_RETRY_MS : EXTRA_ASK_MS);
+    ctld.ask_at = clock_wall_ms() + (rc < 0 ? EXTRA_RETRY_MS : EXTRA_ASK_MS);
     health_table_free(&e.table);
 }
 
@@ -371,7 +364,7 @@ static int look_at_health(struct build *b, struct errbuf *err)
 {
     struct sitedir sitedir;
     const char *path = table_path(&sitedir);
-    int64_t now = now_ms();
+    int64_t now = clock_wall_ms();
     struct errbuf news = {""};
     int rc;
 
@@ -558,7 +551,7 @@ static uint64_t digest(const char *text)
 static bool was_told(const struct build *b, const char *why)
 {
     uint64_t reason = digest(why);
-    int64_t now = now_ms();
+    int64_t now = clock_wall_ms();
 
     for (unsigned i = 0; i < SF_SWITCH_TOLD_MAX; i++) {
         struct told *t = &ctld.told[i];
@@ -578,7 +571,8 @@ static bool was_told(const struct build *b, const char *why)
  * again the text may come too late.) */
 static bool tell_refusal(const struct build *b, const char *why)
 {
-    struct gate_wait wait = {.until = now_ms() + TOLD_MS, .is_refused = true};
+    struct gate_wait wait = {.until = clock_wall_ms() + TOLD_MS,
+                             .is_refused = true};
     char text[SF_SWITCH_TOLD_TEXT_MAX];
 
     if (!b->checked || !slurmabi_step_host(b->record) ||
@@ -590,7 +584,7 @@ static bool tell_refusal(const struct build *b, const char *why)
         return false;
     if (b->can_wait)
         ctld.told[ctld.next_told++ % SF_SWITCH_TOLD_MAX] =
-            (struct told){b->info->job_id, digest(why), now_ms()};
+            (struct told){b->info->job_id, digest(why), clock_wall_ms()};
     if (b->can_wait)
         enter_waiter(b, &wait);
     return b->can_wait;

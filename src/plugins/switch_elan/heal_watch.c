@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/quiet_thread.h"
 #include "plugins/switch_elan/heal_watch.h"
@@ -84,14 +85,6 @@ static void pause_a_while(struct heal_watch *w)
     pthread_cond_timedwait(&w->work, &w->lock, &t);
 }
 
-static int64_t wall_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* One look at the table (the lock is given up meanwhile), and wake. */
 static void look(struct heal_watch *w, struct health_table_reader *reader)
 {
@@ -105,7 +98,7 @@ static void look(struct heal_watch *w, struct health_table_reader *reader)
     pthread_mutex_unlock(&w->lock);
     health_table_look(reader, path, &ignored);
     refused = gate_refused(&reader->table);
-    now = wall_ms();
+    now = clock_wall_ms();
     pthread_mutex_lock(&w->lock);
     for (p = TAILQ_FIRST(&w->list); p; p = next) {
         next = TAILQ_NEXT(p, next);

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/sitedir.h"
 #include "elan/options.h"
@@ -106,14 +106,6 @@ static void await_program_at_fork(void)
         done = true;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static bool is_held(void)
 {
     const struct elan_hold *hold = &here.payload.hold;
@@ -138,10 +130,10 @@ static int await_fabric(void)
     slurm_info("switch/elan: step %u.%u waits for this node's fabric, at most "
                "%u s",
                here.payload.job_id, here.payload.step_id, held->seconds);
-    hold_begin(&hold, now_ms(), held->seconds);
+    hold_begin(&hold, clock_ms(), held->seconds);
     for (;;) {
         known = slurmabi_own_extra(extra, sizeof(extra)) == 0;
-        switch (hold_look(&hold, now_ms(), known,
+        switch (hold_look(&hold, clock_ms(), known,
                           hold_is_down(extra, here.payload.layout.nrails))) {
         case HOLD_GO:
             return 0;
