@@ -45,9 +45,10 @@ struct impid_link {
     char error[256]; /* why it is down */
 };
 
-/* Begin to connect; again when the connection is closed before the proof was
- * answered, for impi-server may have had too many of strangers.  Failures show
- * as impid_link_down() later or now. */
+/* Begin to connect, and try again when the connection is closed before the
+ * proof was answered: strangers may have taken impi-server's places.  Whether
+ * it came about, now or later, is told by impid_link_settled(): link->state is
+ * LINK_UP or LINK_DOWN. */
 void impid_link_start(struct impid_link *link, struct impid *impid);
 void impid_link_send(struct impid_link *link, const struct agent_msg *msg);
 /* A whole frame that is encoded already. */
@@ -57,7 +58,7 @@ void impid_link_write(struct impid_link *link, const void *frame, size_t len);
 void impid_link_put(struct impid_link *link, const char *key, uint32_t index,
                     uint32_t expected, const uint8_t *set, const void *blob,
                     size_t len, impid_got_f *got, void *arg);
-/* The same where only who contributes index 0 gets everybody's. */
+/* The same where only the agent that contributes index 0 gets everybody's. */
 void impid_link_gather(struct impid_link *link, const char *key, uint32_t index,
                        uint32_t expected, const uint8_t *set, const void *blob,
                        size_t len, impid_got_f *got, void *arg);
