@@ -4,7 +4,8 @@
  * is built once and must load wherever that program's own C library is glibc
  * 2.28 or later.  So functions that glibc has moved or made anew since then are
  * asked for as they were; tests/portable.t reads what comes of it.  A name that
- * a source does not use is not touched.  fstat() has no older form: fstat_old.h.
+ * a source does not use is not touched.  fstat() has no older form:
+ * fstat_old.h.
  */
 #ifndef SF_BASE_OLD_GLIBC_H
 #define SF_BASE_OLD_GLIBC_H

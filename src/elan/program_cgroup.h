@@ -35,7 +35,7 @@ struct program_cgroup {
     bool own; /* made by us: to be removed by us */
     dev_t dev;
     ino_t ino;
-    char path[4096]; /* below the root of the tree */
+    char path[4096];                 /* below the root of the tree */
     struct program_descent *descent; /* not NULL: there is no cgroup */
 };
 

@@ -34,7 +34,6 @@ struct hsn {
     uint8_t buf[SF_HSN_REQUEST_MAX];
 };
 
-
 static inline int hsn_fail(int error)
 {
     errno = error;

@@ -12,8 +12,7 @@
 
 #define IMPID_STATUS_FD 5 /* slurmstepd's socket */
 
-#define IMPID_ANSWER                                                           \
-    1.5 /* s for its answer: less than job_fini leaves us */
+#define IMPID_ANSWER 1.5 /* s for its answer: less than job_fini leaves us */
 
 struct impid_proc;
 struct impid_task;

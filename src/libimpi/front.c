@@ -173,8 +173,8 @@ static bool is_foreign(const char *name, const char *copy)
 static bool foreign_launcher(void)
 {
     return is_foreign("PMIX_NAMESPACE", "SLURM_IMPI_PMIX_NAMESPACE") ||
-           (is_set("PMI_RANK") && (is_foreign("PMI_FD", "SLURM_IMPI_PMI_FD") ||
-                                   is_set("PMI_PORT")));
+           (is_set("PMI_RANK") &&
+            (is_foreign("PMI_FD", "SLURM_IMPI_PMI_FD") || is_set("PMI_PORT")));
 }
 
 /* Symbols of glibc's versions would be taken for any by another C library, and

@@ -105,7 +105,8 @@ static bool keep_true(struct after *a)
     for (uint32_t i = 0; a->net && (c = verify_change(a->v, i)) != NULL; i++)
         take_out(a->net, c);
     for (uint32_t n = 0; a->net && n < a->net->nnodes; n++)
-        if (net_is_host(a->net, n) && n != verify_me(a->v) && !verify_host(a->v, n))
+        if (net_is_host(a->net, n) && n != verify_me(a->v) &&
+            !verify_host(a->v, n))
             net_disconnect_all(a->net, n);
     for (uint32_t i = 0; a->net && (c = verify_change(a->v, i)) != NULL; i++)
         forget_around(a, c);
@@ -144,7 +145,8 @@ static bool begins(const struct after *a)
 
     for (unsigned p = 0; p < root->nports; p++)
         wired += a->net->ports[root->first + p].peer != NET_NONE;
-    return a->net->ports[a->net->nodes[verify_me(a->v)].first].peer != NET_NONE &&
+    return a->net->ports[a->net->nodes[verify_me(a->v)].first].peer !=
+               NET_NONE &&
            wired > 1;
 }
 

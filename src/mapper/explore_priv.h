@@ -3,8 +3,9 @@
  * The explorer's inside.
  *
  * explore.c       the calls of explore.h; which port next, on four levels
- *                 (below), rounds, crossbars that no guess could name, addresses
- *                 that answer in several places, the end check, the map
+ *                 (below), rounds, crossbars that no guess could name,
+ *                 addresses that answer in several places, the end check,
+ *                 the map
  * explore_port.c  one port: what to expect of it, which question next, the
  *                 probe, what the answer says
  * explore_after.c beginning with what is verified of an old map

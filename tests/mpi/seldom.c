@@ -128,8 +128,8 @@ static void all_to_all(void)
         CHECK(in[i][0] == i && in[i][1] == rank);
 }
 
-/* Numbers of our handles lead back to them: Fortran's, and where the standard ABI
- * leaves those to Fortran, C's. */
+/* Numbers of our handles lead back to them: Fortran's, and where the standard
+ * ABI leaves those to Fortran, C's. */
 #if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION + 0 > 0
 #define MPI_Request_c2f MPI_Request_toint
 #define MPI_Request_f2c MPI_Request_fromint

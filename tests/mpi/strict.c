@@ -30,9 +30,9 @@ int main(int argc, char **argv)
     MPI_Recv(&got, 1, MPI_INT, 1 - rank, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     /* Nothing of it reaches the other client. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Error_class(MPI_Win_create(buf, LONG_BYTES, 1, MPI_INFO_NULL,
-                                   MPI_COMM_WORLD, &win),
-                    &class);
+    MPI_Error_class(
+        MPI_Win_create(buf, LONG_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win),
+        &class);
     if (size == 2 && answer == v + 1 && got == sum &&
         class == MPI_ERR_UNSUPPORTED_OPERATION)
         printf("PASS strict rank %d\n", rank);

@@ -28,7 +28,7 @@ struct world_host {
     uint64_t armed;
     bool ended;
     bool stopped; /* its process stands still: it hears and says nothing */
-    uint32_t me; /* of GM-2: its own node of the map */
+    uint32_t me;  /* of GM-2: its own node of the map */
     uint32_t nconfigured, ncomplete;
     struct gm2_status told; /* GM-2's, when it told of its last map */
     struct bytebuf stored;  /* its last map, when the world keeps maps */

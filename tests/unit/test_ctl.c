@@ -430,8 +430,8 @@ static void silent_connections_do_not_shut_others_out(void **state)
         close(fds[i]);
 }
 
-/* A turn of the loop that took longer than a connection may be idle: its time is
- * over, and its client has acted meanwhile. */
+/* A turn of the loop that took longer than a connection may be idle: its time
+ * is over, and its client has acted meanwhile. */
 static void a_long_turn(struct ctl_server *s)
 {
     struct ctl_conn *c = LIST_FIRST(&s->conns);
