@@ -41,6 +41,8 @@ struct impi_unexpected {
 };
 TAILQ_HEAD(unexpected_list, impi_unexpected);
 
+/* What this process keeps of one peer.  It outlives its channel: sends may be
+ * due before there is a connection. */
 struct impi_pair {
     struct impi_p2p *p2p;
     struct impi_channel *channel; /* NULL: not connected */
