@@ -147,7 +147,7 @@ static const struct model_item *host_at(struct model *m, uint8_t rail,
 
 /* The host whose cable loses or breaks too many frames, of this item: itself,
  * or at an end of this link; NULL: none. */
-static const struct model_item *model_errors_of(struct model *m,
+static const struct model_item *corrupting_host(struct model *m,
                                                 const struct model_item *it)
 {
     const struct model_item *host = it;
@@ -163,8 +163,8 @@ static const struct model_item *model_errors_of(struct model *m,
 }
 
 /* "down 4 times in 300 s at leaf1:0" */
-static void model_flaps_why(const struct model *m, const struct model_item *it,
-                            uint32_t times, char *why, size_t size)
+static void flaps_why(const struct model *m, const struct model_item *it,
+                      uint32_t times, char *why, size_t size)
 {
     const char *peer = it->pub.kind == REPORT_HOST ? it->pub.peer : "";
 
@@ -186,9 +186,8 @@ static void percent(uint32_t rate, char *text, size_t size)
 }
 
 /* "1.25% of frames lost at leaf1:0 limit 0.01%" */
-static void model_errors_why(const struct model *m,
-                             const struct model_item *host, char *why,
-                             size_t size)
+static void errors_why(const struct model *m, const struct model_item *host,
+                       char *why, size_t size)
 {
     const char *peer = host->pub.peer;
     char rate[16], limit[16];
@@ -529,12 +528,12 @@ static void weigh_uplinks(const struct model *m, const struct model_item *it,
 static void weigh_errors(struct model *m, const struct model_item *it,
                          int64_t now, struct verdict *v)
 {
-    const struct model_item *host = model_errors_of(m, it);
+    const struct model_item *host = corrupting_host(m, it);
     char why[SF_REPORT_WHY_MAX];
 
     if (!host || !model_is_fresh(m, host, REPORT_HSND, now))
         return;
-    model_errors_why(m, host, why, sizeof(why));
+    errors_why(m, host, why, sizeof(why));
     worsen(v, SEEN_DEGRADED, REPORT_HSND, true, why);
 }
 
@@ -790,7 +789,7 @@ static void begin_flapping(const struct model *m, struct model_item *it,
     it->pub.source = v->source;
     if (it->pub.state != HEALTH_FLAPPING)
         it->pub.count += times - downs; /* that nobody told of */
-    model_flaps_why(m, it, times, it->pub.why, sizeof(it->pub.why));
+    flaps_why(m, it, times, it->pub.why, sizeof(it->pub.why));
 }
 
 /* While a state lags behind the evidence its reason stays that of the state. */
