@@ -122,8 +122,8 @@ int collector_reload(struct collector *n, struct errbuf *err)
     take_hosts(n, hosts);
     set_timers(n);
     n->reloaded = true;
-    collector_peers_send(n);
-    return collector_peers_configure(n, err);
+    collector_nodes_send(n);
+    return collector_nodes_configure(n, err);
 }
 
 /* With thousands of nodes this takes longer than the next tick is away: it
@@ -136,7 +136,7 @@ static void look_at_the_time(struct collector *n)
     if (!throttle_may(&n->ticked, began))
         return;
     model_tick(n->model, began);
-    collector_peers_judge(n);
+    collector_nodes_judge(n);
     throttle_done(&n->ticked, began, steady_now());
 }
 
@@ -171,15 +171,15 @@ static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
     }
     n->unsaved = true;
     model_tick(n->model, began);
-    collector_peers_judge(n);
-    collector_peers_table(n);
+    collector_nodes_judge(n);
+    collector_nodes_table(n);
     throttle_done(&n->judged, began, steady_now());
     n->ticked = n->judged;
 }
 
 static void on_table(struct ev_loop *loop, ev_timer *w, int events)
 {
-    collector_peers_table(w->data);
+    collector_nodes_table(w->data);
 }
 
 /* Answers with lists of thousands of nodes leave much memory free. */
@@ -263,7 +263,7 @@ static void start(struct collector *n)
     start_signal(n, &n->sigterm, SIGTERM, on_end);
     start_signal(n, &n->sigint, SIGINT, on_end);
     start_signal(n, &n->sighup, SIGHUP, on_hup);
-    collector_peers_start(n);
+    collector_nodes_start(n);
 }
 
 static int find_service_user(struct collector *n, struct errbuf *err)
@@ -345,7 +345,7 @@ static int make(struct collector *n, struct errbuf *err)
 {
     struct model_ops ops = {.resolve = resolve,
                             .changed = item_changed,
-                            .stirs = collector_peers_stir,
+                            .stirs = collector_nodes_stir,
                             .alarm = collector_events_alarm,
                             .arg = n};
     struct model_conf mc;
@@ -362,7 +362,7 @@ static int make(struct collector *n, struct errbuf *err)
     if (!n->loop || !n->events || !n->model || !n->jobs)
         return errprintf(err, "out of memory");
     if (read_hosts(&n->conf, &n->hosts, err) < 0 ||
-        collector_peers_configure(n, err) < 0 || open_all(n, err) < 0)
+        collector_nodes_configure(n, err) < 0 || open_all(n, err) < 0)
         return -1;
     if (become_user(n, err) < 0)
         return -1;

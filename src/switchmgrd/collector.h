@@ -25,7 +25,7 @@
 #include "switchmgrd/record.h"
 
 /* A node that Slurm has, or that somebody reports about. */
-struct collector_peer {
+struct collector_node {
     char name[SF_REPORT_NAME_MAX];
     struct in_addr configured; /* from Reporters=, 0: not there */
     struct in_addr in_table;   /* Slurm's NodeAddr, 0: not known */
@@ -37,7 +37,7 @@ struct collector_peer {
     bool in_map;           /* seen while a topology.conf is made */
     uint32_t flags;        /* of rec_node */
     struct plan_want sent; /* what the updater has */
-    STAILQ_ENTRY(collector_peer) next_dirty;
+    STAILQ_ENTRY(collector_node) next_dirty;
     UT_hash_handle hh;
 };
 
@@ -61,7 +61,7 @@ struct collector {
     struct policy_conf policy;
     struct elanhosts *hosts;
     struct model *model;
-    struct collector_peer *peers;
+    struct collector_node *nodes;
     struct rec_status updater;
     struct collector_event *events; /* ring of SF_SWITCHMGR_EVENTS_MAX */
     uint64_t nevents;
@@ -83,7 +83,7 @@ struct collector {
     int updater_fd;
     bool updater_full;                   /* wait until its socket takes more */
     bool reloaded;                       /* the updater has not been told yet */
-    STAILQ_HEAD(, collector_peer) dirty; /* wants to be sent, the first first */
+    STAILQ_HEAD(, collector_node) dirty; /* wants to be sent, the first first */
     ev_io updater_in, updater_out;
     ev_timer tick, state_timer, table_timer, link_timer, topology_timer;
     ev_timer soon; /* a state changed: judge the wants in a moment */
@@ -108,15 +108,15 @@ struct collector {
  * exit code.  *conf is taken over. */
 int collector_run(struct mgrconf *conf, const char *conf_path, int updater_fd);
 
-/* collector_peers.c: nodes, wants */
-struct collector_peer *collector_peer_find(struct collector *n,
+/* collector_nodes.c: nodes, wants */
+struct collector_node *collector_node_find(struct collector *n,
                                            const char *name);
-struct collector_peer *collector_peer_make(struct collector *n,
+struct collector_node *collector_node_make(struct collector *n,
                                            const char *name);
 /* What cannot be taken of Reporters and Maintenance: -1. */
-int collector_peers_check(const struct mgrconf *conf, struct errbuf *err);
+int collector_nodes_check(const struct mgrconf *conf, struct errbuf *err);
 /* Where its reports must come from; 0: nowhere. */
-struct in_addr collector_peer_addr(const struct collector_peer *p);
+struct in_addr collector_node_addr(const struct collector_node *p);
 /* collector_check.c: what else of a configuration that could be read cannot be
  * used here; -1 with "FILE:LINE: KEY: what" (base/conf.h). */
 int collector_check(const struct mgrconf *conf, const char *path,
@@ -126,13 +126,13 @@ int collector_check(const struct mgrconf *conf, const char *path,
  * ADDRESS:PORT: TEXT". */
 int collector_address(const char *key, const char *text, uint16_t port,
                       struct sockaddr_in *sa, struct errbuf *err);
-int collector_peers_configure(struct collector *n, struct errbuf *err);
-void collector_peers_judge(struct collector *n); /* all wants anew */
-void collector_peers_send(struct collector *n);  /* what is dirty */
+int collector_nodes_configure(struct collector *n, struct errbuf *err);
+void collector_nodes_judge(struct collector *n); /* all wants anew */
+void collector_nodes_send(struct collector *n);  /* what is dirty */
 /* Of model_ops: what is wanted of its node may change. */
-void collector_peers_stir(const struct health_item *host, void *arg);
-void collector_peers_start(struct collector *n);
-void collector_peers_table(struct collector *n); /* write the health table */
+void collector_nodes_stir(const struct health_item *host, void *arg);
+void collector_nodes_start(struct collector *n);
+void collector_nodes_table(struct collector *n); /* write the health table */
 
 /* collector_events.c */
 void collector_event(struct collector *n, int64_t now, const char *fmt, ...)
@@ -159,7 +159,7 @@ extern const size_t collector_nverbs;
 struct metrics *metrics_open(struct collector *n, struct errbuf *err);
 void metrics_close(struct metrics *m);
 
-/* collector_state.c: the model and the peers over a restart */
+/* collector_state.c: the model and the nodes over a restart */
 void collector_state_load(struct collector *n);
 void collector_state_save(struct collector *n);
 

@@ -85,7 +85,7 @@ static int check_file(const char *key, const char *path, struct errbuf *err)
 
 static int check(const struct mgrconf *c, struct errbuf *err)
 {
-    if (collector_peers_check(c, err) < 0 ||
+    if (collector_nodes_check(c, err) < 0 ||
         check_list("MapperNodes", c->mapper_nodes, err) < 0 ||
         check_list("LinkNodes", c->link_nodes, err) < 0 ||
         check_address("Listen", c->listen, SF_REPORT_PORT, err) < 0 ||

@@ -168,8 +168,8 @@ static enum verdict take(struct collector *n, const struct report *r,
                          const struct seal_info *info, struct in_addr from,
                          struct model_word *word, bool again)
 {
-    struct collector_peer *p = collector_peer_find(n, r->node);
-    struct in_addr own = {p ? collector_peer_addr(p).s_addr : 0};
+    struct collector_node *p = collector_node_find(n, r->node);
+    struct in_addr own = {p ? collector_node_addr(p).s_addr : 0};
     struct errbuf err;
 
     if (info->uid != 0 && info->uid != n->service_uid &&

@@ -22,12 +22,12 @@ static void path_of(const struct collector *n, char *path, size_t size)
              n->conf.state_dir ? n->conf.state_dir : SF_STATEDIR);
 }
 
-static void put_peers(const struct collector *n, FILE *f)
+static void put_nodes(const struct collector *n, FILE *f)
 {
     char addr[INET_ADDRSTRLEN];
     const char *comma = "";
 
-    for (const struct collector_peer *p = n->peers; p; p = p->hh.next) {
+    for (const struct collector_node *p = n->nodes; p; p = p->hh.next) {
         struct json_object *name;
 
         if (!p->in_slurm || p->in_table.s_addr == 0)
@@ -58,7 +58,7 @@ static char *text_of(const struct collector *n, size_t *len)
     fputs("{", f);
     good = model_save(n->model, steady_now(), put_text, f) == 0;
     fputs(",\"peers\":{", f);
-    put_peers(n, f);
+    put_nodes(n, f);
     fputs("}}\n", f);
     if (fclose(f) == 0 && good)
         return text;
@@ -124,11 +124,11 @@ void collector_state_save(struct collector *n)
     free(s);
 }
 
-static void load_peers(struct collector *n, struct json_object *o)
+static void load_nodes(struct collector *n, struct json_object *o)
 {
     json_object_object_foreach(o, name, value)
     {
-        struct collector_peer *p = collector_peer_make(n, name);
+        struct collector_node *p = collector_node_make(n, name);
         const char *addr = json_object_get_string(value);
 
         if (p && addr)
@@ -140,7 +140,7 @@ void collector_state_load(struct collector *n)
 {
     char path[SF_ELAN_PATH_MAX];
     struct errbuf err;
-    struct json_object *o, *peers;
+    struct json_object *o, *nodes;
     size_t len;
     char *text;
 
@@ -154,8 +154,8 @@ void collector_state_load(struct collector *n)
     free(text);
     if (!o || model_load(n->model, o, steady_now(), GAP_MAX, &err) < 0)
         log_warn("SF-E706: %s: %s; health begins anew", path, err.text);
-    peers = o ? jsonx_object(o, "peers") : NULL;
-    if (peers)
-        load_peers(n, peers);
+    nodes = o ? jsonx_object(o, "peers") : NULL;
+    if (nodes)
+        load_nodes(n, nodes);
     json_object_put(o);
 }

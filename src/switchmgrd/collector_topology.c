@@ -30,7 +30,7 @@ static const char *resolve(uint64_t board, void *arg)
 
 static bool take_host(const char *name, void *arg)
 {
-    struct collector_peer *p = collector_peer_find(arg, name);
+    struct collector_node *p = collector_node_find(arg, name);
 
     if (!p || !p->in_slurm)
         return false;
@@ -41,9 +41,9 @@ static bool take_host(const char *name, void *arg)
 /* The first node of Slurm that the map lacks, or NULL. */
 static const char *missing(struct collector *n)
 {
-    struct collector_peer *p, *next;
+    struct collector_node *p, *next;
 
-    HASH_ITER(hh, n->peers, p, next)
+    HASH_ITER(hh, n->nodes, p, next)
     {
         if (p->in_slurm && !p->in_map)
             return p->name;
@@ -87,12 +87,12 @@ static void make_topology(struct collector *n, const char *name,
                           const char *text, size_t len)
 {
     struct topology_ops ops = {resolve, take_host, n};
-    struct collector_peer *p, *next;
+    struct collector_node *p, *next;
     struct bytebuf out;
     struct errbuf err;
     char why[256];
 
-    HASH_ITER(hh, n->peers, p, next)
+    HASH_ITER(hh, n->nodes, p, next)
     p->in_map = false;
     bytebuf_init(&out, SF_TOPOLOGY_SIZE_MAX);
     if (topology_text(name, text, len, topology_is_yaml(n->conf.topology_conf),

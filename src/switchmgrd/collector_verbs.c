@@ -148,7 +148,7 @@ static int verb_summary(const struct ctl_request *q, struct errbuf *err)
 static struct json_object *put_node(struct collector *n, const char *name,
                                     const struct health_node *h, bool all)
 {
-    const struct collector_peer *p = collector_peer_find(n, name);
+    const struct collector_node *p = collector_node_find(n, name);
     struct json_object *o = json_object_new_object();
     struct json_object *rails = json_object_new_array();
 
@@ -369,9 +369,9 @@ static int verb_maintained(const struct ctl_request *q, struct errbuf *err)
 {
     struct collector *n = q->arg;
     struct json_object *list = json_object_new_array();
-    struct collector_peer *p, *next;
+    struct collector_node *p, *next;
 
-    HASH_ITER(hh, n->peers, p, next)
+    HASH_ITER(hh, n->nodes, p, next)
     {
         if (p->maintenance)
             json_object_array_add(list, json_object_new_string(p->name));
@@ -385,11 +385,11 @@ static int set_maintenance(struct collector *n, const struct host_names *names,
                            bool on, struct errbuf *err)
 {
     for (uint32_t i = 0; i < names->n; i++) {
-        if (!collector_peer_find(n, names->name[i]))
+        if (!collector_node_find(n, names->name[i]))
             return errprintf(err, "there is no node %s", names->name[i]);
     }
     for (uint32_t i = 0; i < names->n; i++)
-        collector_peer_find(n, names->name[i])->maintenance = on;
+        collector_node_find(n, names->name[i])->maintenance = on;
     return 0;
 }
 

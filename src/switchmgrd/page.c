@@ -262,9 +262,9 @@ void page_drop_net(struct page *p, uint8_t rail)
 /* What Slurm was told of a node. */
 static const char *told(const struct collector *n, const char *name)
 {
-    struct collector_peer *p = NULL;
+    struct collector_node *p = NULL;
 
-    HASH_FIND_STR(n->peers, name, p);
+    HASH_FIND_STR(n->nodes, name, p);
     if (!p || !p->in_slurm)
         return "not a node of Slurm";
     if (p->maintenance)
@@ -321,7 +321,7 @@ static void put_maintained(const struct collector *n, struct json_object *out)
 {
     struct json_object *list = json_object_new_array();
 
-    for (struct collector_peer *p = n->peers; p; p = p->hh.next) {
+    for (struct collector_node *p = n->nodes; p; p = p->hh.next) {
         if (p->maintenance)
             add_text(list, p->name);
     }
@@ -333,7 +333,7 @@ static int64_t held_back(const struct collector *n)
 {
     int64_t held = 0;
 
-    for (const struct collector_peer *p = n->peers; p; p = p->hh.next)
+    for (const struct collector_node *p = n->nodes; p; p = p->hh.next)
         held += (p->flags & REC_NODE_CAPPED) != 0;
     return held;
 }

@@ -72,7 +72,7 @@ struct node {
     /* As slurmctld has it. */
     bool drain;
     char reason[SF_PLAN_TEXT_MAX];
-    /* The collector's side of the updater (collector_peers.c). */
+    /* The collector's side of the updater (collector_nodes.c). */
     struct plan_want sent;
     bool has_sent, dirty;
     /* The updater's (struct upd_node). */

@@ -146,7 +146,7 @@ static void read_of_updater(void)
     }
 }
 
-/* As collector_peers.c: what is wanted by now, while there is room. */
+/* As collector_nodes.c: what is wanted by now, while there is room. */
 static void its_turn(void)
 {
     struct rec_want rec;

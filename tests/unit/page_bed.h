@@ -45,15 +45,15 @@ struct json_object *collector_events_since(const struct collector *n,
     return json_object_new_array();
 }
 
-static inline struct collector_peer *page_bed_peer(struct page_bed *b,
+static inline struct collector_node *page_bed_peer(struct page_bed *b,
                                                    const char *name)
 {
-    struct collector_peer *p = calloc(1, sizeof(*p));
+    struct collector_node *p = calloc(1, sizeof(*p));
 
     if (!p)
         abort();
     snprintf(p->name, sizeof(p->name), "%s", name);
-    HASH_ADD_STR(b->n.peers, name, p);
+    HASH_ADD_STR(b->n.nodes, name, p);
     return p;
 }
 
@@ -118,11 +118,11 @@ static inline int page_bed_up(void **state)
 static inline int page_bed_down(void **state)
 {
     struct page_bed *b = *state;
-    struct collector_peer *p, *next;
+    struct collector_node *p, *next;
 
-    HASH_ITER(hh, b->n.peers, p, next)
+    HASH_ITER(hh, b->n.nodes, p, next)
     {
-        HASH_DEL(b->n.peers, p);
+        HASH_DEL(b->n.nodes, p);
         free(p);
     }
     page_free(b->page);

@@ -22,7 +22,7 @@
 
 static int64_t clock_now;
 static struct seal_info maker; /* of the next credential */
-static struct collector_peer node;
+static struct collector_node node;
 static char last_alarm[256];
 
 /* A credential is its text here. */
@@ -45,13 +45,13 @@ void collector_events_alarm(const char *text, int64_t now, void *arg)
     snprintf(last_alarm, sizeof(last_alarm), "%s", text);
 }
 
-struct collector_peer *collector_peer_find(struct collector *n,
+struct collector_node *collector_node_find(struct collector *n,
                                            const char *name)
 {
     return strcmp(name, node.name) == 0 ? &node : NULL;
 }
 
-struct in_addr collector_peer_addr(const struct collector_peer *p)
+struct in_addr collector_node_addr(const struct collector_node *p)
 {
     return p->configured;
 }
@@ -82,7 +82,7 @@ static int bed_up(void **state)
     model_conf_defaults(&conf);
     clock_now = T0;
     maker = (struct seal_info){.uid = 0, .addr_be = NODE_ADDR};
-    node = (struct collector_peer){.name = "n1",
+    node = (struct collector_node){.name = "n1",
                                    .configured = {.s_addr = NODE_ADDR}};
     last_alarm[0] = '\0';
     b->n.loop = ev_loop_new(0);

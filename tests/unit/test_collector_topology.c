@@ -96,7 +96,7 @@ void collector_events_alarm(const char *text, int64_t now, void *arg)
     fail_msg("%s", text);
 }
 
-struct collector_peer *collector_peer_find(struct collector *n,
+struct collector_node *collector_node_find(struct collector *n,
                                            const char *name)
 {
     return NULL;

@@ -300,7 +300,7 @@ static void a_fault_is_told_with_what_became_of_it(void **state)
         {REC_NODE_UNDONE, true, false, "drain taken back by an administrator"},
     };
     struct page_bed *b = *state;
-    struct collector_peer *p = page_bed_peer(b, "n1");
+    struct collector_node *p = page_bed_peer(b, "n1");
     size_t n;
 
     page_bed_says(b, 1, SEEN_DOWN, "no link");

@@ -21,32 +21,32 @@
 #include "switchmgrd/collector.h"
 #include "switchmgrd/jobs.h"
 
-struct collector_peer *collector_peer_find(struct collector *n,
+struct collector_node *collector_node_find(struct collector *n,
                                            const char *name)
 {
-    struct collector_peer *p;
+    struct collector_node *p;
 
-    HASH_FIND_STR(n->peers, name, p);
+    HASH_FIND_STR(n->nodes, name, p);
     return p;
 }
 
-struct collector_peer *collector_peer_make(struct collector *n,
+struct collector_node *collector_node_make(struct collector *n,
                                            const char *name)
 {
-    struct collector_peer *p = collector_peer_find(n, name);
+    struct collector_node *p = collector_node_find(n, name);
 
     if (p || strlen(name) >= sizeof(p->name) ||
-        HASH_COUNT(n->peers) >= SF_SWITCHMGR_NODES_MAX)
+        HASH_COUNT(n->nodes) >= SF_SWITCHMGR_NODES_MAX)
         return p;
     p = calloc(1, sizeof(*p));
     if (!p)
         return NULL;
     strcpy(p->name, name);
-    HASH_ADD_STR(n->peers, name, p);
+    HASH_ADD_STR(n->nodes, name, p);
     return p;
 }
 
-struct in_addr collector_peer_addr(const struct collector_peer *p)
+struct in_addr collector_node_addr(const struct collector_node *p)
 {
     return p->configured.s_addr ? p->configured : p->in_table;
 }
@@ -62,7 +62,7 @@ static int take_reporters(struct collector *n, const char *list,
     while (rc == 0 && (word = strsep(&rest, ","))) {
         char *eq = strchr(word, '=');
         struct in_addr addr;
-        struct collector_peer *p;
+        struct collector_node *p;
 
         if (*word == '\0')
             continue;
@@ -72,7 +72,7 @@ static int take_reporters(struct collector *n, const char *list,
             break;
         }
         *eq = '\0';
-        p = n ? collector_peer_make(n, word) : NULL;
+        p = n ? collector_node_make(n, word) : NULL;
         if (p)
             p->configured = addr;
     }
@@ -86,12 +86,12 @@ static int take_maintenance(struct collector *n, const char *list,
 {
     struct host_names names = {NULL, 0, 0};
     struct errbuf why;
-    struct collector_peer *p;
+    struct collector_node *p;
 
     if (host_names_expand(&names, list, SF_ELAN_NODES_MAX, &why) < 0)
         return errprintf(err, "Maintenance: %s", why.text);
     for (uint32_t i = 0; n && i < names.n; i++) {
-        if ((p = collector_peer_make(n, names.name[i])))
+        if ((p = collector_node_make(n, names.name[i])))
             p->maintenance = true;
     }
     host_names_free(&names);
@@ -108,16 +108,16 @@ static int take_lists(struct collector *n, const struct mgrconf *conf,
     return 0;
 }
 
-int collector_peers_check(const struct mgrconf *conf, struct errbuf *err)
+int collector_nodes_check(const struct mgrconf *conf, struct errbuf *err)
 {
     return take_lists(NULL, conf, err);
 }
 
-int collector_peers_configure(struct collector *n, struct errbuf *err)
+int collector_nodes_configure(struct collector *n, struct errbuf *err)
 {
-    struct collector_peer *p, *next;
+    struct collector_node *p, *next;
 
-    HASH_ITER(hh, n->peers, p, next)
+    HASH_ITER(hh, n->nodes, p, next)
     {
         p->maintenance = p->at_rest = false;
         p->configured.s_addr = 0; /* who is listed no more */
@@ -126,8 +126,8 @@ int collector_peers_configure(struct collector *n, struct errbuf *err)
 }
 
 /* What is wanted of a node now; false: nothing is known of it.  *at_rest: that
- * stays so until collector_peers_stir(), or the configuration changes. */
-static bool want_of(const struct collector *n, const struct collector_peer *p,
+ * stays so until collector_nodes_stir(), or the configuration changes. */
+static bool want_of(const struct collector *n, const struct collector_node *p,
                     int64_t now, struct plan_want *w, uint8_t *refuse,
                     bool *at_rest)
 {
@@ -153,14 +153,14 @@ static bool same_want(const struct plan_want *a, const struct plan_want *b)
     return memcmp(&x, b, sizeof(x)) == 0;
 }
 
-void collector_peers_judge(struct collector *n)
+void collector_nodes_judge(struct collector *n)
 {
     int64_t now = steady_now();
-    struct collector_peer *p, *next;
+    struct collector_node *p, *next;
     struct plan_want w;
     uint8_t refuse;
 
-    HASH_ITER(hh, n->peers, p, next)
+    HASH_ITER(hh, n->nodes, p, next)
     {
         if (!p->in_slurm || (p->at_rest && p->has_sent) ||
             !want_of(n, p, now, &w, &refuse, &p->at_rest))
@@ -173,7 +173,7 @@ void collector_peers_judge(struct collector *n)
             STAILQ_INSERT_TAIL(&n->dirty, p, next_dirty);
         p->dirty = true;
     }
-    collector_peers_send(n);
+    collector_nodes_send(n);
 }
 
 static bool send_record(struct collector *n, const void *rec, size_t len)
@@ -193,9 +193,9 @@ static bool tell_of_reload(struct collector *n)
     return !n->reloaded;
 }
 
-void collector_peers_send(struct collector *n)
+void collector_nodes_send(struct collector *n)
 {
-    struct collector_peer *p;
+    struct collector_node *p;
 
     if (n->updater_full || (n->reloaded && !tell_of_reload(n)))
         return;
@@ -213,9 +213,9 @@ void collector_peers_send(struct collector *n)
     }
 }
 
-void collector_peers_stir(const struct health_item *host, void *arg)
+void collector_nodes_stir(const struct health_item *host, void *arg)
 {
-    struct collector_peer *p = collector_peer_find(arg, host->name);
+    struct collector_node *p = collector_node_find(arg, host->name);
 
     if (p)
         p->at_rest = false;
@@ -223,7 +223,7 @@ void collector_peers_stir(const struct health_item *host, void *arg)
 
 static void take_node(struct collector *n, const struct rec_node *rec)
 {
-    struct collector_peer *p = collector_peer_make(n, rec->name);
+    struct collector_node *p = collector_node_make(n, rec->name);
 
     if (!p)
         return;
@@ -286,10 +286,10 @@ static void on_updater_free(struct ev_loop *loop, ev_io *w, int events)
 
     ev_io_stop(loop, w);
     n->updater_full = false;
-    collector_peers_send(n);
+    collector_nodes_send(n);
 }
 
-void collector_peers_start(struct collector *n)
+void collector_nodes_start(struct collector *n)
 {
     ev_io_init(&n->updater_in, on_updater, n->updater_fd, EV_READ);
     ev_io_init(&n->updater_out, on_updater_free, n->updater_fd, EV_WRITE);
@@ -297,7 +297,7 @@ void collector_peers_start(struct collector *n)
     ev_io_start(n->loop, &n->updater_in);
 }
 
-static void list_peer(struct collector *n, const struct collector_peer *p,
+static void list_peer(struct collector *n, const struct collector_node *p,
                       int64_t now, struct health_table *t)
 {
     struct health_table_node *e = &t->list[t->n];
@@ -330,7 +330,7 @@ static void list_peer(struct collector *n, const struct collector_peer *p,
     t->n++;
 }
 
-void collector_peers_table(struct collector *n)
+void collector_nodes_table(struct collector *n)
 {
     struct sitedir sitedir;
     const char *path = n->conf.health_table
@@ -338,15 +338,15 @@ void collector_peers_table(struct collector *n)
                            : sitedir_run(&sitedir, MGRCONF_TABLE);
     int64_t now = steady_now();
     struct health_table t = {.written = steady_wall(now)};
-    struct collector_peer *p, *next;
+    struct collector_node *p, *next;
     struct errbuf err;
 
     if (!*path)
         return;
-    t.list = calloc(HASH_COUNT(n->peers) + 1, sizeof(*t.list));
+    t.list = calloc(HASH_COUNT(n->nodes) + 1, sizeof(*t.list));
     if (!t.list)
         return;
-    HASH_ITER(hh, n->peers, p, next)
+    HASH_ITER(hh, n->nodes, p, next)
     list_peer(n, p, now, &t);
     if (health_table_write(path, &t, &err) < 0)
         collector_events_alarm(err.text, now, n);
