@@ -37,7 +37,7 @@ static struct {
     int nap_ms; /* of the last */
 } count;
 
-static const uint32_t place[MOST]; /* all at the first */
+static const uint16_t place[MOST]; /* all at the first */
 static struct impi_table_place here;
 static struct impi_comm world_comm;
 struct backend impi_be;
