@@ -375,8 +375,9 @@ static uint32_t in_exchange(uint32_t v, uint32_t extra)
     return v < extra ? 2 * v + 1 : v + extra;
 }
 
+/* Both of a pair fold alike: the lower one's part first, or the other's. */
 static void exchange_among(struct plan *p, uint32_t me, uint32_t even,
-                           uint32_t extra, plan_who_f *who)
+                           uint32_t extra, plan_who_f *who, bool lower_first)
 {
     for (uint32_t bit = 1; bit < even; bit <<= 1) {
         uint32_t peer = who(p, in_exchange(me ^ bit, extra));
@@ -384,7 +385,7 @@ static void exchange_among(struct plan *p, uint32_t me, uint32_t even,
         plan_send(p, peer, IMPI_BUF_ACC);
         plan_with_next(p);
         plan_recv(p, peer, IMPI_BUF_TMP);
-        if (me & bit)
+        if (lower_first == !!(me & bit))
             plan_combine(p, IMPI_BUF_TMP);
         else
             plan_combine_under(p, IMPI_BUF_TMP);
@@ -405,7 +406,7 @@ static void plan_exchange(struct plan *p, uint32_t me, uint32_t n,
     if (paired)
         take_lower(p, who(p, me - 1));
     plan_fold_end(p);
-    exchange_among(p, paired ? me / 2 : me - extra, even, extra, who);
+    exchange_among(p, paired ? me / 2 : me - extra, even, extra, who, true);
     if (paired)
         plan_send(p, who(p, me - 1), IMPI_BUF_ACC);
 }
@@ -1228,29 +1229,18 @@ int impi_schedule_reduce(struct impi_schedule *s, const struct impi_group *g,
     return plan_finish(&p);
 }
 
+static uint32_t master_of(const struct plan *p, uint32_t num)
+{
+    return impi_group_master_rank(p->g, num);
+}
+
 /* Recursive doubling: after step k groups of 2^k masters have the same acc.
  * Both of a pair put the higher one's partial result first, so that they have
  * the same bits. */
 static void exchange(struct plan *p)
 {
-    uint32_t me = impi_group_local_master_num(p->g, p->rank);
-
-    for (uint32_t bit = 1; bit < impi_group_num_masters(p->g); bit <<= 1) {
-        uint32_t peer = impi_group_master_rank(p->g, me ^ bit);
-
-        plan_send(p, peer, IMPI_BUF_ACC);
-        plan_with_next(p);
-        plan_recv(p, peer, IMPI_BUF_TMP);
-        if (me & bit)
-            plan_combine_under(p, IMPI_BUF_TMP);
-        else
-            plan_combine(p, IMPI_BUF_TMP);
-    }
-}
-
-static uint32_t master_of(const struct plan *p, uint32_t num)
-{
-    return impi_group_master_rank(p->g, num);
+    exchange_among(p, impi_group_local_master_num(p->g, p->rank),
+                   impi_group_num_masters(p->g), 0, master_of, false);
 }
 
 /* Masters that commute: half of the rounds of Reduce and Bcast, or little more
