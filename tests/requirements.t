@@ -73,9 +73,11 @@ declare -A run group_last
 while read -r name; do run[$name]=1; done <"$words"
 while IFS='|' read -r _ id _ tests _; do
     id=${id// /}
-    [[ $id =~ ^(EL|IM|G1|G2|HS|SL|AB|WP|SC)-[0-9]+$ ]] || continue
+    [[ $id =~ ^[A-Z0-9]{2}-[0-9]+$ ]] || continue
     missing=$(wrong "$tests")
     group=${id%-*} number=$((10#${id#*-}))
+    [[ $group =~ ^(EL|IM|G1|G2|HS|SL|AB|WP|OW|LF|SC)$ ]] ||
+        missing+=${missing:+$'\n'}"there is no group $group"
     last=${group_last[$group]:-0}
     [ "$number" = $((last + 1)) ] ||
         missing+=${missing:+$'\n'}"there is no row $group-$((last + 1))"
@@ -92,10 +94,11 @@ refuses_all() {
         'EL-03 | a program, not a test | `tests/mpi/ring.c`' \
         'EL-04 | nothing | -' 'EL-06 | a number is left out | `packed_data_cross`' \
         'EL-07 | too short a reason | no test: none' \
-        'EL-08 | put off | `packed_data_cross`; later: more' >"$rows"
+        'EL-08 | put off | `packed_data_cross`; later: more' \
+        'ZZ-01 | a group that is none | `packed_data_cross`' >"$rows"
     bad=$(SF_REQUIREMENTS=$rows "$0" | grep -c '^not ok')
     rm -f "$rows"
-    [ "$bad" = 7 ]
+    [ "$bad" = 8 ]
 }
 if [ -z "${SF_REQUIREMENTS-}" ]; then
     refuses_all

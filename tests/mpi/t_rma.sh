@@ -174,16 +174,17 @@ done
 # Neither does the target's thread help: memory is shared, or copied.
 SLURM_IMPI_THREAD=no case_target_is_out_of_mpi allocate mpich:1 openmpi:1
 SLURM_IMPI_THREAD=no case_target_is_out_of_mpi allocate -i openmpi:2 mpich:2
+title=target_of_other_memory_is_out_of_mpi
 if [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; then
     for world in "mpich:1 openmpi:1" "openmpi:1 mpich:2"; do
         rm -f "$TMPDIR/fifo"
         mkfifo "$TMPDIR/fifo"
         # shellcheck disable=SC2086
-        SLURM_IMPI_THREAD=no case_run target_of_other_memory_is_out_of_mpi \
-            rma_passive $world -- "$TMPDIR/fifo" create locks
+        SLURM_IMPI_THREAD=no case_run $title rma_passive $world -- \
+            "$TMPDIR/fifo" create locks
     done
 else
-    skipped target_of_other_memory_is_out_of_mpi "processes may not be copied"
+    skipped $title "processes may not be copied"
 fi
 if make_launchers_apart; then
     for prog in rma_sync rma_ops rma_types rma_win; do
