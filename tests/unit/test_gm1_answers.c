@@ -376,6 +376,98 @@ static void verification_sends_verify_messages(void **state)
     world_free(w);
 }
 
+/* ---- what is said at all ------------------------------------------------- */
+
+static size_t size_of(const struct gm1_message *msg)
+{
+    switch (msg->subtype) {
+    case GM1_SCOUT:
+        return GM1_SCOUT_SIZE;
+    case GM1_CONFIG:
+        return GM1_CONFIG_SIZE + msg->nrows * GM1_ENTRY_SIZE;
+    case GM1_REPLY:
+        if (msg->reply.option == GM1_OPTION_CLOUD)
+            return GM1_CLOUD_REPLY_SIZE + msg->nrows * GM1_MEMBER_SIZE;
+        return GM1_REPLY_SIZE;
+    case GM1_PROBE:
+    case GM1_VERIFY:
+        return GM1_PROBE_SIZE;
+    case GM1_CLOUD_QUERY:
+        return GM1_CLOUD_QUERY_SIZE;
+    case GM1_CLOUD_QUERY_REPLY:
+        return GM1_CLOUD_QUERY_REPLY_SIZE + msg->nrows * GM1_MEMBER_SIZE;
+    }
+    return 0;
+}
+
+static bool is_answer(enum gm1_subtype subtype)
+{
+    return subtype == GM1_REPLY || subtype == GM1_CLOUD_QUERY_REPLY;
+}
+
+static void assert_zero(const uint8_t *bytes, size_t at, size_t len)
+{
+    for (size_t i = at; i < at + len; i++)
+        assert_int_equal(bytes[i], 0);
+}
+
+/* One of the seven messages, as long as it is there, with nothing where the
+ * document has nothing; and whoever is not a mapper only answers. */
+static void is_of_the_document(struct world *w, uint32_t node, void *body,
+                               size_t len)
+{
+    const uint8_t *bytes = body;
+    unsigned *seen = w->tap_arg;
+    struct gm1_message msg;
+
+    assert_int_equal(gm1_decode(&msg, body, len), 0);
+    assert_int_equal(len, size_of(&msg));
+    assert_true(w->hosts[node].gm1 || is_answer(msg.subtype));
+    if (msg.subtype == GM1_REPLY)
+        assert_zero(bytes, 26, 2);
+    else if (msg.subtype == GM1_CLOUD_QUERY_REPLY)
+        assert_zero(bytes, 18, 2);
+    else if (msg.subtype == GM1_SCOUT)
+        assert_zero(bytes, 16 + msg.scout.back.len, 32 - msg.scout.back.len);
+    else if (msg.subtype == GM1_CONFIG)
+        for (uint32_t i = 0; i < msg.nrows; i++)
+            assert_zero(bytes, GM1_CONFIG_SIZE + i * GM1_ENTRY_SIZE + 78, 2);
+    seen[msg.subtype]++;
+}
+
+/* A gateway, a node that wants no routes, a cable that comes and goes, a reset,
+ * several mappers: all that there is to say is said. */
+static void nothing_is_said_that_the_document_lacks(void **state)
+{
+    static const enum gm1_subtype all[] = {
+        GM1_SCOUT,  GM1_CONFIG,      GM1_REPLY,            GM1_PROBE,
+        GM1_VERIFY, GM1_CLOUD_QUERY, GM1_CLOUD_QUERY_REPLY};
+    const struct hostside_config minimal = {.minimal = true};
+    unsigned seen[GM1_CLOUD_QUERY_REPLY + 1] = {0};
+    struct world *w = cloud_world(500);
+    uint32_t x = net_peer_node(w->net, host(w, 0), 0);
+    unsigned port = net_peer_port(w->net, host(w, 0), 0);
+
+    w->tap = is_of_the_document;
+    w->tap_arg = seen;
+    world_host(w, host(w, 0), &minimal);
+    world_gm1(w, host(w, 2), level_1, NULL);
+    world_gm1(w, host(w, 3), level_1, NULL);
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    configure(w, 0, OTHER, state_of(w, 1).gmid, UINT32_MAX);
+    run_on(w, 10 * SECOND);
+    world_pull(w, x, port);
+    run_on(w, 10 * SECOND);
+    world_plug(w, x, port, host(w, 0), 0);
+    run_on(w, 10 * SECOND);
+    assert_true(all_configured(w));
+    assert_true(status(w, 3).counters.resets > 0);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (seen[all[i]] == 0)
+            fail_msg("no message of subtype %d", all[i]);
+    world_free(w);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(who_refuses_is_left_until_the_next_mapping),
     cmocka_unit_test(the_own_host_is_looked_at_too),
@@ -392,6 +484,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(tries_of_configs_are_settable),
     cmocka_unit_test(rows_rise_by_address),
     cmocka_unit_test(verification_sends_verify_messages),
+    cmocka_unit_test(nothing_is_said_that_the_document_lacks),
 };
 
 const struct suite gm1_answers = SUITE(tests);

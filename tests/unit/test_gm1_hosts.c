@@ -285,6 +285,77 @@ static void only_the_rest_is_asked_for(void **state)
     assert_int_equal(queries_for(175).n, 0);
 }
 
+/* The answers of two gateways to one query each. */
+struct swapped {
+    uint8_t body[GM1_CLOUD_QUERY_REPLY_SIZE +
+                 GM1_MEMBERS_MAX * GM1_MEMBER_SIZE];
+    size_t len;
+    uint32_t by, mapper;
+    bool done;
+};
+
+/* That which was sent first is heard after the other. */
+static void swap_answers(struct world *w, uint32_t node, void *body, size_t len)
+{
+    struct swapped *first = w->tap_arg;
+    struct gm1_message msg;
+    uint8_t *type = body;
+
+    if (first->done || gm1_decode(&msg, body, len) < 0 ||
+        msg.subtype != GM1_CLOUD_QUERY_REPLY)
+        return;
+    if (first->len > 0 && first->by != node) {
+        first->done = true;
+        world_hear(w, first->mapper, body, len);
+        world_hear(w, first->mapper, first->body, first->len);
+    } else {
+        first->by = node;
+        first->len = len;
+        memcpy(first->body, body, len);
+    }
+    type[1]++; /* it does not come as it was sent */
+}
+
+/* No answer says which rows it was asked for. */
+static void answers_find_their_queries_in_any_order(void **state)
+{
+    const struct hostside_config gateway = {.gateway = true};
+    struct world *w = world_new("line:2:2", 1);
+    struct swapped first = {.mapper = host(w, 3)};
+    struct gm1_member cloud[300];
+
+    for (unsigned i = 0; i < 3; i++)
+        world_host(w, host(w, i), i > 0 ? &gateway : NULL);
+    for (unsigned i = 1; i < 3; i++) {
+        fill_cloud(cloud, 300);
+        for (unsigned k = 0; k < 300; k++)
+            cloud[k].address += 1000 * i;
+        hostside_set_members(w->hosts[host(w, i)].side, cloud, 300);
+    }
+    w->tap = swap_answers;
+    w->tap_arg = &first;
+    world_gm1(w, first.mapper, fast, NULL);
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    assert_true(first.done);
+    assert_int_equal(status(w, 3).counters.explorations, 1);
+    assert_int_equal(status(w, 3).nmembers, 600);
+    for (unsigned i = 1; i < 3; i++) {
+        const struct gm1_entry *gate =
+            hostside_find(side(w, 0), NET_BUILD_HOST_ID + i);
+
+        for (unsigned k = 0; k < 300; k++) {
+            const struct gm1_entry *e =
+                hostside_find(side(w, 0), 0x020000000000 + 1000 * i + k);
+
+            assert_non_null(e);
+            assert_int_equal(e->control, k);
+            assert_int_equal(e->route.len, gate->route.len);
+            assert_memory_equal(e->route.byte, gate->route.byte, e->route.len);
+        }
+    }
+    world_free(w);
+}
+
 /* One address in two rows. */
 static void the_last_row_of_a_member_holds(void **state)
 {
@@ -392,6 +463,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_undefined_option_gets_all_configs),
     cmocka_unit_test(members_reach_every_host),
     cmocka_unit_test(only_the_rest_is_asked_for),
+    cmocka_unit_test(answers_find_their_queries_in_any_order),
     cmocka_unit_test(the_last_row_of_a_member_holds),
     cmocka_unit_test(a_lost_query_is_sent_again),
     cmocka_unit_test(the_table_may_shrink_or_shift),

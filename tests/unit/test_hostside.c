@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <errno.h>
@@ -168,6 +169,27 @@ static void reset_forgets_everything(void **state)
     assert_int_equal(s.nentries, 0);
     assert_null(hostside_find(w.host, 100));
     hostside_free(w.host);
+}
+
+/* Of a name as long as the field or longer 31 characters are told. */
+static void a_long_name_is_told_as_far_as_there_is_room(void **state)
+{
+    static const char name[] = "a123456789b123456789c123456789d123456789";
+    struct hostside_config c = plain;
+    char own[sizeof(name)], told[GM1_NAME_SIZE];
+
+    for (size_t len = 30; len < sizeof(name); len++) {
+        struct world w;
+
+        snprintf(own, sizeof(own), "%.*s", (int)len, name);
+        snprintf(told, sizeof(told), "%.31s", own);
+        c.name = own;
+        setup(&w, &c);
+        scout(&w, 0);
+        assert_string_equal(w.last.reply.name, told);
+        assert_int_equal(w.body[32 + 31], 0);
+        hostside_free(w.host);
+    }
 }
 
 static void only_host_messages_are_answered(void **state)
@@ -543,12 +565,62 @@ static void gm1_host_drops_gm2_messages(void **state)
     hostside_free(w.host);
 }
 
+static void what_is_not_ours_or_broken_is_counted(void **state)
+{
+    static const uint8_t others[] = {5, 6, 9, 0xff};
+    const struct gm1_message msg = {.subtype = GM1_SCOUT, .port = 1};
+    uint8_t body[GM1_SCOUT_SIZE];
+    struct world w;
+
+    setup(&w, &plain);
+    gm1_encode(body, sizeof(body), &msg);
+    for (size_t i = 0; i < sizeof(others); i++) {
+        body[3] = others[i];
+        assert_false(hostside_input(w.host, body, sizeof(body)));
+        assert_int_equal(hostside_counters(w.host)->dropped_foreign, i + 1);
+    }
+    body[3] = GM1_SCOUT;
+    assert_false(hostside_input(w.host, body, sizeof(body) - 1));
+    assert_int_equal(hostside_counters(w.host)->dropped_broken, 1);
+    body[15] = GM1_ROUTE_MAX + 1; /* length of the route back */
+    assert_false(hostside_input(w.host, body, sizeof(body)));
+    assert_int_equal(hostside_counters(w.host)->dropped_broken, 2);
+    assert_int_equal(w.nsent, 0);
+    hostside_free(w.host);
+}
+
+/* The others are taken; it is whole when all have come. */
+static void an_entry_with_a_long_route_is_counted(void **state)
+{
+    const struct gm1_message msg = {
+        .subtype = GM1_CONFIG,
+        .config = {0, {1, {0x84}}, ME, MAPPER, 42, 2, 7}};
+    struct gm1_entry entries[2] = {{.address = 100}, {.address = 101}};
+    uint8_t body[GM1_MESSAGE_MAX];
+    struct world w;
+    size_t len;
+
+    setup(&w, &plain);
+    len = gm1_encode_entries(body, sizeof(body), &msg, entries, 2);
+    body[GM1_CONFIG_SIZE + 11] = GM1_ROUTE_MAX + 1;
+    assert_false(hostside_input(w.host, body, len));
+    assert_int_equal(hostside_counters(w.host)->dropped_broken, 1);
+    assert_null(hostside_find(w.host, 100));
+    assert_non_null(hostside_find(w.host, 101));
+    assert_int_equal(w.ncomplete, 0);
+    body[GM1_CONFIG_SIZE + 11] = GM1_ROUTE_MAX;
+    assert_false(hostside_input(w.host, body, len));
+    assert_int_equal(w.ncomplete, 1);
+    hostside_free(w.host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scout_is_answered_by_its_route),
         cmocka_unit_test(zero_before_the_first_config),
         cmocka_unit_test(reset_forgets_everything),
+        cmocka_unit_test(a_long_name_is_told_as_far_as_there_is_room),
         cmocka_unit_test(only_host_messages_are_answered),
         cmocka_unit_test(each_config_is_acknowledged),
         cmocka_unit_test(older_versions_are_acknowledged_not_taken),
@@ -565,6 +637,8 @@ int main(void)
         cmocka_unit_test(gateway_answers_with_its_cloud),
         cmocka_unit_test(a_query_is_answered_by_the_last_scouts_route),
         cmocka_unit_test(gm1_host_drops_gm2_messages),
+        cmocka_unit_test(what_is_not_ours_or_broken_is_counted),
+        cmocka_unit_test(an_entry_with_a_long_route_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
