@@ -3,6 +3,25 @@
  */
 #include "gm2_util.h"
 
+/* Whoever will lead: none waits for another one. */
+static void all_begin_by_mapping(void **state)
+{
+    struct world *w = world_new("line:4:4", 1);
+
+    world_gm2_all(w, NULL, NULL);
+    world_run(w, 1); /* nothing has come yet */
+    for (unsigned i = 0; i < 16; i++) {
+        struct gm2_status s = status(w, host(w, i));
+
+        assert_int_equal(s.state, GM2_STATE_MAPPING);
+        assert_int_equal(s.counters.explorations, 1);
+        assert_true(s.counters.sent > 0);
+        assert_int_equal(s.counters.received, 0);
+    }
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    world_free(w);
+}
+
 static void level_of_h1_is_7(struct gm2_config *c, uint32_t node, void *arg)
 {
     if (c->address == NET_BUILD_HOST_ID + 1)
@@ -107,6 +126,7 @@ static void two_planes_have_two_leaders(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(all_begin_by_mapping),
     cmocka_unit_test(level_beats_board_id),
     cmocka_unit_test(passive_mappers_know_a_higher_parent),
     cmocka_unit_test(level_0_gets_map_and_routes),

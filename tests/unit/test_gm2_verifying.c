@@ -317,6 +317,66 @@ static void each_change_is_seen_by_verifying_alone(void **state)
     }
 }
 
+/* Twelve sleep, and the thirteenth has found all hosts but takes minutes to
+ * find out that there is nothing at the crossbar's other ports. */
+static void slow_leader(struct gm2_config *c, uint32_t node, void *arg)
+{
+    if (c->address != NET_BUILD_HOST_ID + 12) {
+        c->start_delay = 3600 * SECOND;
+        return;
+    }
+    c->limits.fixed_timers = true;
+    c->limits.scout_wait = 60 * SECOND;
+}
+
+struct asked_at_once {
+    uint64_t at, times;
+    unsigned n, most;
+};
+
+static void count_questions(struct world *w, uint32_t node, void *body,
+                            size_t len)
+{
+    struct asked_at_once *a = w->tap_arg;
+    struct gm2_message msg;
+
+    if (gm2_decode(&msg, body, len) < 0 || msg.subtype != GM2_SCOUT ||
+        msg.reason != GM2_LX_QUERYING_MAP_VERSION)
+        return;
+    if (world_now(w) > a->at + 5 * MS)
+        a->n = 0;
+    a->at = world_now(w);
+    a->times++;
+    if (++a->n > a->most)
+        a->most = a->n;
+}
+
+/* All twelve have one parent, and ask it within the same milliseconds. */
+static void a_dozen_children_ask_one_parent_at_once(void **state)
+{
+    struct world *w = world_new("line:1:13", 1);
+    struct asked_at_once a = {0};
+
+    w->tap = count_questions;
+    w->tap_arg = &a;
+    world_gm2_all(w, slow_leader, NULL);
+    world_run(w, 200 * SECOND);
+    assert_int_equal(status(w, host(w, 12)).state, GM2_STATE_MAPPING);
+    for (unsigned i = 0; i < 12; i++) {
+        struct gm2_status s = status(w, host(w, i));
+
+        assert_int_equal(s.state, GM2_STATE_PASSIVE);
+        assert_int_equal(s.parent, NET_BUILD_HOST_ID + 12);
+        assert_int_equal(w->hosts[host(w, i)].moves[GM2_EVENT_PARENT_LOST], 0);
+        assert_int_equal(s.counters.explorations, 0);
+    }
+    assert_int_equal(a.most, 12);
+    assert_in_range(a.times, 12 * 190, 12 * 201);
+    assert_true(world_until(w, 600 * SECOND, world_gm2_settled));
+    assert_int_equal(status(w, host(w, 12)).counters.maps, 1);
+    world_free(w);
+}
+
 static void a_dozen_children_do_not_upset_anybody(void **state)
 {
     struct world *w = settled("line:1:13");
@@ -381,6 +441,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_link_far_from_hosts_is_found),
     cmocka_unit_test(links_of_the_own_crossbar_are_found_at_once),
     cmocka_unit_test(each_change_is_seen_by_verifying_alone),
+    cmocka_unit_test(a_dozen_children_ask_one_parent_at_once),
     cmocka_unit_test(a_dozen_children_do_not_upset_anybody),
     cmocka_unit_test(pause_keeps_the_others_quiet),
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * GM-2 messages as doc/gm2-wire.md lays them out; maps in pieces.
  */
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -342,6 +343,44 @@ static void piece_golden_frame(void **state)
     net_free(net);
 }
 
+/* What the hosts and crossbars of the net are called is neither said nor
+ * kept. */
+static void names_do_not_travel(void **state)
+{
+    static const char *const names[] = {"leaf-of-site", "node-of-site",
+                                        "peer-of-site"};
+    struct net *net = net_new();
+    uint32_t x = net_add_xbar(net, names[0], 8, 0);
+    struct gm2_fetch *fetch = gm2_fetch_new(&version);
+    uint8_t body[GM2_MESSAGE_MAX];
+    struct gm2_map *map, *got;
+    struct errbuf err;
+
+    net_connect(net, x, 0, net_add_host(net, names[1], 0x0060dd000001), 0);
+    net_connect(net, x, 5, net_add_host(net, names[2], 0x0060dd000002), 0);
+    map = gm2_map_new(net, &version, levels, NULL);
+    assert_non_null(map);
+    for (uint32_t which = 0; which < gm2_map_pieces(map); which++) {
+        struct gm2_message msg =
+            message(GM2_PIECE, GM2_LX_QUERYING_MAP_PIECE);
+        size_t len =
+            gm2_map_encode_piece(map, which, &msg, body, sizeof(body));
+
+        assert_in_range(len, GM2_PIECE_SIZE, GM2_MESSAGE_MAX);
+        assert_null(memmem(body, len, "of-site", 7));
+        carry(map, which, fetch, 1);
+    }
+    got = gm2_fetch_finish(fetch, &err);
+    assert_non_null(got);
+    assert_true(net_same(net, got->net, &err));
+    for (uint32_t i = 0; i < got->net->nnodes; i++)
+        assert_null(strstr(got->net->nodes[i].name, "of-site"));
+    gm2_map_free(got);
+    gm2_fetch_free(fetch);
+    gm2_map_free(map);
+    net_free(net);
+}
+
 static void pieces_of_two_versions_never_mix(void **state)
 {
     struct net *net;
@@ -431,6 +470,7 @@ int main(void)
         cmocka_unit_test(versions_differ_in_leader_or_counter),
         cmocka_unit_test(map_travels_in_pieces),
         cmocka_unit_test(piece_golden_frame),
+        cmocka_unit_test(names_do_not_travel),
         cmocka_unit_test(pieces_of_two_versions_never_mix),
         cmocka_unit_test(pieces_that_do_not_fit_make_no_map),
         cmocka_unit_test(size_of_a_map_is_linear),

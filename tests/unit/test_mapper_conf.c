@@ -143,6 +143,49 @@ static void keys_reach_the_engines(void **state)
     }
 }
 
+/* ---- yes or no ----------------------------------------------------------- */
+
+/* Each that is on alone, in the file or as an option; all others are as they
+ * are without. */
+static void flags_reach_the_engines(void **state)
+{
+    static const char *const keys[] = {
+        "Thrash", "MapOnce",   "MapIncrementally", "NoMapDeltas",   "NoXbarCheck",
+        "Pause",  "NoVerify",  "ConfigsInOrder",   "NoRoutes",      "NonClos"};
+    enum { NFLAGS = sizeof(keys) / sizeof(keys[0]) };
+
+    (void)state;
+    for (size_t on = 0; on <= NFLAGS; on++) {
+        struct settings s;
+        struct gm2_config two;
+        struct gm1_options one;
+        char line[60] = "";
+
+        if (on < NFLAGS)
+            snprintf(line, sizeof(line), "%s=yes\n", keys[on]);
+        settings_of(&s, line);
+        settings_gm2(&s, &two);
+        settings_gm1(&s, &one);
+        for (size_t i = 0; i < NFLAGS; i++) {
+            const bool is[NFLAGS] = {two.thrash,
+                                     two.map_once,
+                                     two.map_incrementally,
+                                     !two.map_deltas,
+                                     two.no_xbar_check,
+                                     two.pause,
+                                     one.no_verify,
+                                     one.in_order,
+                                     one.host.minimal,
+                                     two.routes.engine == NET_PAIRS};
+
+            if (is[i] != (i == on))
+                fail_msg("with \"%s\" %s is %d", line, keys[i], is[i]);
+        }
+        assert_int_equal(one.routes.engine, two.routes.engine);
+        settings_free(&s);
+    }
+}
+
 /* ---- words --------------------------------------------------------------- */
 
 /* As the option does. */
@@ -191,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_reach_the_engines),
+        cmocka_unit_test(flags_reach_the_engines),
         cmocka_unit_test(verbose_file_alone_is_verbose),
         cmocka_unit_test(gm1_has_fixed_timers_and_gm2_learns),
     };

@@ -146,6 +146,39 @@ static void an_option_is_its_key(void **state)
     settings_free(&s);
 }
 
+static void each_word_of_the_document_is_its_own(void **state)
+{
+    static const char *const words[] = {"--thrash",
+                                        "--pause",
+                                        "--map-once",
+                                        "--map-incrementally",
+                                        "--non-clos",
+                                        "--no-xbar-check",
+                                        "--printeur",
+                                        "--verbose"};
+    enum { NWORDS = sizeof(words) / sizeof(words[0]) };
+    struct settings s;
+    struct errbuf err;
+
+    (void)state;
+    for (size_t on = 0; on < NWORDS; on++) {
+        assert_int_equal(take(&s, &err, words[on]), 0);
+        for (size_t i = 0; i < NWORDS; i++) {
+            const bool is[NWORDS] = {
+                s.thrash,   s.pause,         s.map_once, s.map_incrementally,
+                s.non_clos, s.no_xbar_check, s.printeur, s.verbose};
+
+            if (is[i] != (i == on))
+                fail_msg("with %s, %s is %d", words[on], words[i], is[i]);
+        }
+        settings_free(&s);
+    }
+    assert_int_equal(take(&s, &err, "--num-passes=3 --extra-hosts=5 --level=2"),
+                     0);
+    assert_true(s.num_passes == 3 && s.extra_hosts == 5 && s.level == 2);
+    settings_free(&s);
+}
+
 static void help_is_asked_for(void **state)
 {
     struct settings s;
@@ -166,6 +199,7 @@ int main(void)
         cmocka_unit_test(verbose_is_what_three_options_say),
         cmocka_unit_test(what_is_unknown_is_named),
         cmocka_unit_test(an_option_is_its_key),
+        cmocka_unit_test(each_word_of_the_document_is_its_own),
         cmocka_unit_test(help_is_asked_for),
     };
 
