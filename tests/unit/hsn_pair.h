@@ -11,17 +11,23 @@
 static uint8_t page[8192];
 static const char head[] = "header of the module";
 
-/* Board 1 sends one message to module `module` of board 2; where its packets
- * are: n->nic.out[returned ..]. */
-static inline size_t say(struct node *n, uint16_t module, size_t data_len,
-                         size_t header_len, unsigned seed)
+/* One message to module `module` of a board; where its packets are:
+ * n->nic.out[returned ..]. */
+static inline size_t say_to(struct node *n, uint64_t board, uint16_t module,
+                            size_t data_len, size_t header_len, unsigned seed)
 {
     size_t at = n->nic.nout;
 
     fill(page, sizeof(page), seed);
-    assert_int_equal(send_to(n, module, 2, page, data_len, head, header_len, 0),
-                     0);
+    assert_int_equal(
+        send_to(n, module, board, page, data_len, head, header_len, 0), 0);
     return at;
+}
+
+static inline size_t say(struct node *n, uint16_t module, size_t data_len,
+                         size_t header_len, unsigned seed)
+{
+    return say_to(n, 2, module, data_len, header_len, seed);
 }
 
 struct pair {
@@ -49,8 +55,9 @@ static inline struct hsn_levels levels(struct node *n)
     return l;
 }
 
-static inline void expect(const struct inbox *box, size_t i, size_t data_len,
-                          size_t header_len, unsigned seed)
+static inline void expect_from(uint64_t board, const struct inbox *box,
+                               size_t i, size_t data_len, size_t header_len,
+                               unsigned seed)
 {
     static uint8_t wanted[8192];
     const struct got *g = &box->got[i];
@@ -61,7 +68,13 @@ static inline void expect(const struct inbox *box, size_t i, size_t data_len,
     assert_memory_equal(g->data, wanted, data_len);
     if (header_len)
         assert_memory_equal(g->header, head, header_len);
-    assert_true(g->d.from == 1);
+    assert_true(g->d.from == board);
+}
+
+static inline void expect(const struct inbox *box, size_t i, size_t data_len,
+                          size_t header_len, unsigned seed)
+{
+    expect_from(1, box, i, data_len, header_len, seed);
 }
 
 static inline bool aligned(const void *p, size_t size)

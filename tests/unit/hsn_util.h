@@ -61,6 +61,8 @@ static inline int fake_send(void *arg, const struct hsn_tx *tx)
     n->nout++;
     p->len = hsn_parts_len(tx->part, 2);
     hsn_parts_copy(p->bytes, tx->part, 0, p->len);
+    if (tx->type == HSN_TYPE) /* HS-10: headers included */
+        assert_in_range(p->len, HSN_TRAILER, 8192);
     p->type = tx->type;
     p->subtype = tx->subtype;
     p->route_len = tx->route_len;

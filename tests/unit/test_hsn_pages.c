@@ -30,6 +30,30 @@ static void messages_lie_where_they_came(void **state)
     }
 }
 
+/* The page size is each side's own. */
+static void pages_of_4k_and_8k_reach_each_other(void **state)
+{
+    static const size_t sizes[] = {0, 100, 4096, 4097, 8152, 8192};
+    enum { N = sizeof(sizes) / sizeof(sizes[0]) };
+    struct node *small = node_new(1, 4096, &copy_module);
+    struct node *large = node_new(2, 8192, &copy_module);
+
+    for (unsigned i = 0; i < N; i++) {
+        say(small, HSN_MODULE_CLIENT, sizes[i], sizeof(head), i);
+        say_to(large, 1, HSN_MODULE_SERVER, sizes[i], sizeof(head), 50 + i);
+    }
+    pass(small, 0, large);
+    pass(large, 0, small);
+    wake(small);
+    wake(large);
+    for (unsigned i = 0; i < N; i++) {
+        expect(&large->client, i, sizes[i], sizeof(head), i);
+        expect_from(2, &small->server, i, sizes[i], sizeof(head), 50 + i);
+    }
+    node_free(small);
+    node_free(large);
+}
+
 static void headers_across_two_buffers_come_in_one_piece(void **state)
 {
     struct pair p = pair(4096, &copy_module);
@@ -171,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_lie_where_they_came),
+        cmocka_unit_test(pages_of_4k_and_8k_reach_each_other),
         cmocka_unit_test(headers_across_two_buffers_come_in_one_piece),
         cmocka_unit_test(pages_are_4k_or_8k_and_aligned),
         cmocka_unit_test(no_memory_drops_counts_and_tries_again),
