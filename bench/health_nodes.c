@@ -43,7 +43,9 @@ struct fabric {
     struct report report;
     long *host;     /* which node a host of the net is */
     uint64_t whole; /* accepted reports when all of the map is taken */
-    bool told;      /* that it is */
+    uint64_t connects, mishaps; /* of the sender, when it was told */
+    uint64_t lost;              /* that had no answer on an old connection */
+    bool told;                  /* that it is */
     ev_timer beat;
 };
 
@@ -208,6 +210,20 @@ static void put_of_map(struct fabric *f, struct report_record *records,
         fprintf(stderr, "health_nodes: %s\n", err.text);
 }
 
+/* After these the map is told again, as mapperd does (map_sender.c). */
+static bool has_mishap(const struct fabric *f, const struct sender_stats *s)
+{
+    return s->connects > f->connects || s->refused + s->dropped > f->mishaps;
+}
+
+static void note_mishaps(struct fabric *f, const struct sender_stats *s)
+{
+    if (s->connects > f->connects)
+        f->lost = s->sent - s->accepted - s->refused;
+    f->connects = s->connects ? s->connects : 1; /* the first one is to come */
+    f->mishaps = s->refused + s->dropped;
+}
+
 static void tell_map(struct world *w)
 {
     struct fabric *f = &w->fabric;
@@ -221,7 +237,8 @@ static void tell_map(struct world *w)
     f->report.map.parts =
         (uint32_t)((n + SF_REPORT_RECORDS_MAX - 1) / SF_REPORT_RECORDS_MAX);
     sender_stats(f->sender, &s);
-    f->whole = s.put + f->report.map.parts;
+    note_mishaps(f, &s);
+    f->whole = s.sent - s.refused - f->lost + s.queued + f->report.map.parts;
     f->told = false;
     say_when("telling", f->report.map.version);
     for (size_t at = 0; at < n; at += part) {
@@ -240,6 +257,10 @@ static void on_beat(struct ev_loop *loop, ev_timer *t, int events)
     struct sender_stats s;
 
     sender_stats(f->sender, &s);
+    if (has_mishap(f, &s)) {
+        tell_map(w);
+        return;
+    }
     if (s.queued == 0)
         put_of_map(f, NULL, 0);
     if (f->told || s.accepted < f->whole)
