@@ -587,16 +587,27 @@ static bool take_read(struct conn *c, const uint8_t *some, size_t len)
     return !c->rx.bad && take_next(c);
 }
 
+/* A part of a map has a quarter of a megabyte, and a turn of the loop hears all
+ * reporters: so a reporter is read until there is no more, up to so many times.
+ * A stranger is read once. */
+#define READS_MAX 16
+
 static void on_readable(struct ev_loop *loop, ev_io *w, int events)
 {
     struct conn *c = w->data;
     uint8_t some[16384];
-    ssize_t n = recv(c->fd, some, sizeof(some), 0);
+    ssize_t n = sizeof(some);
 
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0 || !take_read(c, some, (size_t)n))
-        conn_free(c);
+    for (int i = c->stranger ? 1 : READS_MAX;
+         i > 0 && n == (ssize_t)sizeof(some) && !c->asked; i--) {
+        n = recv(c->fd, some, sizeof(some), 0);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0 || !take_read(c, some, (size_t)n)) {
+            conn_free(c);
+            return;
+        }
+    }
 }
 
 /* Whose it is; 0: a source without a limit. */

@@ -321,6 +321,47 @@ static void a_refused_report_is_not_what_is_said_again(void **state)
     assert_int_equal(seen(b), SEEN_UP);
 }
 
+/* A map comes in parts that are long.  A turn of the loop hears all reporters,
+ * and with 65 536 takes its time: so a part takes no more than a few. */
+static void a_long_report_is_read_in_one_turn(void **state)
+{
+    struct bed *b = *state;
+    static struct report_record records[SF_REPORT_RECORDS_MAX];
+    struct report r = {.from = REPORT_MAPPERD,
+                       .node = "n1",
+                       .instance = 7,
+                       .seq = 2,
+                       .map = {.present = true,
+                               .leader = true,
+                               .configured = true,
+                               .version = 1,
+                               .part = 1,
+                               .parts = 1},
+                       .records = records,
+                       .nrecords = SF_REPORT_RECORDS_MAX};
+    struct report_key key;
+    struct errbuf err;
+    int fd = dial_with_key(b, &key);
+    unsigned before;
+    char *text;
+
+    for (size_t i = 0; i < SF_REPORT_RECORDS_MAX; i++) {
+        records[i] =
+            (struct report_record){.kind = REPORT_HOST, .seen = SEEN_UP};
+        snprintf(records[i].name, sizeof(records[i].name), "n%zu", i);
+    }
+    text = report_encode(&r, &err);
+    assert_non_null(text);
+    assert_true(strlen(text) > 5 * 16384);
+    send_keyed(fd, &key, text, strlen(text));
+    free(text);
+    before = ev_iteration(b->n.loop);
+    assert_int_equal(answer(b, fd), 'A');
+    assert_in_range(ev_iteration(b->n.loop) - before, 1, 2);
+    assert_int_equal(model_count(b->n.model, REPORT_HOST, HEALTH_HEALTHY),
+                     SF_REPORT_RECORDS_MAX);
+}
+
 /* Both ends keep so much; what is longer nobody can say again. */
 static void a_report_that_is_too_long_is_not_kept(void **state)
 {
@@ -550,6 +591,7 @@ int main(void)
         TEST(what_follows_a_key_needs_no_credential),
         TEST(each_has_its_answer_in_turn),
         TEST(a_refused_report_is_not_what_is_said_again),
+        TEST(a_long_report_is_read_in_one_turn),
         TEST(a_report_that_is_too_long_is_not_kept),
         TEST(whoever_has_a_key_is_judged_with_each_report),
         TEST(a_later_credential_brings_another_key),
