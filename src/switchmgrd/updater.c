@@ -287,12 +287,65 @@ static int look(struct updater *u)
     return rc;
 }
 
+/* How long a question about one node is taken to last at least. */
+#define ASK_MS 2
+
+/* Look at one node. */
+static int look_at(struct updater *u, struct upd_node *n)
+{
+    int64_t began = steady_now();
+    int rc = upd_slurm_load_one(u, n);
+
+    u->ask_ms = steady_now() - began;
+    return rc;
+}
+
+static bool is_due(const struct upd_node *n)
+{
+    return n->wanted && n->dirty;
+}
+
+/* Nodes that are wanted otherwise, perhaps; `most` are enough. */
+static uint32_t count_due(const struct updater *u, uint32_t most)
+{
+    uint32_t due = 0;
+
+    for (const struct upd_node *n = u->nodes; n && due < most; n = n->hh.next)
+        due += is_due(n);
+    return due;
+}
+
+/* So few nodes are due that to ask for each takes less time than a look at all.
+ */
+static bool are_few(const struct updater *u)
+{
+    int64_t ask = u->ask_ms > ASK_MS ? u->ask_ms : ASK_MS;
+    uint32_t most = (uint32_t)(u->look_ms / ask);
+
+    return most > 0 && count_due(u, most) < most;
+}
+
+/* -1: one of them cannot be asked for. */
+static int look_at_those_due(struct updater *u)
+{
+    struct upd_node *n, *next;
+    int rc = 0;
+
+    HASH_ITER(hh, u->nodes, n, next)
+    if (rc == 0 && is_due(n))
+        rc = look_at(u, n);
+    return rc;
+}
+
 /* Merge into what is there now, not into what was there at the last look, for
- * somebody else may have changed it: one small RPC when nothing changed.  Only
- * where a look is long itself is one that has just ended as good. */
+ * somebody else may have changed it: one small RPC when nothing changed.  Where
+ * a look is long, one that has just ended is as good, and of few nodes each is
+ * asked for by itself. */
 static int look_anew(struct updater *u)
 {
     if (u->look_ms > PASS_MS && steady_now() - u->looked <= PASS_MS)
+        return 0;
+    if (are_few(u) && look_at_those_due(u) == 0)
         return 0;
     return look(u);
 }
@@ -584,7 +637,7 @@ static void change_state(struct updater *u, struct upd_node *n)
 {
     struct plan p;
 
-    if (upd_slurm_load_one(u, n) < 0)
+    if (look_at(u, n) < 0)
         return;
     read_records(u, false);
     if (!n->wanted || u->gone)
@@ -626,7 +679,7 @@ static size_t collect(struct updater *u, struct job *jobs, size_t max)
 
     HASH_ITER(hh, u->nodes, n, next)
     {
-        if (!n->wanted || !n->dirty || have == max)
+        if (!is_due(n) || have == max)
             continue;
         plan_now(u, n, room, &jobs[have].plan);
         jobs[have].node = n;
@@ -650,11 +703,7 @@ static size_t run_length(const struct job *jobs, size_t n)
 
 static bool any_dirty(const struct updater *u)
 {
-    for (const struct upd_node *n = u->nodes; n; n = n->hh.next) {
-        if (n->wanted && n->dirty)
-            return true;
-    }
-    return false;
+    return count_due(u, 1) > 0;
 }
 
 /* Texts first, they say the most to the most; then states. */
@@ -769,7 +818,7 @@ static void tell(struct updater *u)
 
         u->status.nodes++;
         u->status.own_drains += n->own;
-        u->status.waiting += n->wanted && n->dirty;
+        u->status.waiting += is_due(n);
         if (n->told && n->told_flags == rec.flags)
             continue;
         n->told = false;

@@ -62,6 +62,7 @@ struct updater {
     int64_t next_poll, next_rpc;
     int64_t look_ms;       /* that the last look at all nodes took */
     int64_t looked;        /* its end; 0: something was changed since */
+    int64_t ask_ms;        /* that the last question about one node took */
     int64_t next_topology; /* when a candidate is looked at again */
     bool reconfigure;      /* topology.conf has changed */
     bool reload;           /* the collector found switchmgr.conf good */

@@ -76,6 +76,9 @@ static struct queue to_updater, to_collector;
 static unsigned dirty[NODES], dirty_head, dirty_n; /* the collector's list */
 static int64_t next_turn, give_up;
 static unsigned looks, drains;
+static int64_t looked;        /* the end of the last one; 0: it goes on */
+static uint32_t waiting;      /* nodes that the updater has something for */
+static void (*between)(void); /* at turns of the collector without a look */
 static struct updater_orders orders;
 static struct net_rng chance;
 static uint64_t first = 1, last = 3;
@@ -137,6 +140,8 @@ static void read_of_updater(void)
 
     for (int have = 0; have < READ_MAX && to_collector.n; have++) {
         take(&to_collector, &rec, sizeof(rec));
+        if (rec.type == REC_STATUS)
+            waiting = rec.status.waiting;
         if (rec.type != REC_NODE)
             continue;
         assert_int_equal(sscanf(rec.node.name, "n%u", &i), 1);
@@ -180,6 +185,8 @@ static void pass(int64_t ms)
         steady = to;
         if (steady < next_turn)
             continue;
+        if (between && looked)
+            between();
         its_turn();
         next_turn = steady + TURN_MS;
     }
@@ -243,10 +250,12 @@ static void take_over(struct updater *u, unsigned i)
 int upd_slurm_load(struct updater *u)
 {
     looks++;
+    looked = 0;
     pass(LOOK_MS / 2);
     if (story)
         story();
     pass(LOOK_MS / 2);
+    looked = steady;
     for (unsigned i = 0; i < NODES; i++)
         take_over(u, i);
     u->status.reachable = 1;
@@ -368,7 +377,8 @@ static void begin(uint64_t seed)
     memset(&to_collector, 0, sizeof(to_collector));
     chance.state = seed;
     dirty_head = dirty_n = drains = 0;
-    story = NULL;
+    story = between = NULL;
+    waiting = NODES;
     next_turn = steady + TURN_MS;
     for (unsigned i = 0; i < NODES; i++)
         make_want(i, HEALTH_HEALTHY);
@@ -482,12 +492,48 @@ static void what_healed_while_slurm_was_looked_at_is_not_drained(void **state)
     assert_int_equal(in_slurm(), NODES);
 }
 
+/* Some fail in a quiet cluster, while nobody looks at Slurm. */
+static int64_t failed_at;
+static unsigned looks_then;
+
+static void nothing(void)
+{
+}
+
+static void fail_now(void)
+{
+    if (!all_is_read() || waiting || steady - looked > LOOK_MS / 4)
+        return;
+    strike(FAIL);
+    failed_at = steady;
+    looks_then = looks;
+    story = between = NULL;
+}
+
+/* What is to be done to a few nodes does not cost a look at all of them. */
+static void a_few_faults_come_without_a_look_at_all_nodes(void **state)
+{
+    begin(1);
+    for (unsigned i = 0; i < NODES; i++)
+        strcpy(node[i].extra, "fabric=up:rail0=up");
+    story = nothing;
+    between = fail_now;
+    run();
+    assert_null(story);
+    print_message("%u nodes down in Slurm after %u ms and %u looks\n", FAIL,
+                  (unsigned)(steady - failed_at), looks - looks_then);
+    assert_int_equal(in_slurm(), NODES);
+    assert_int_equal(looks, looks_then);
+    assert_true(steady - failed_at < LOOK_MS / 2);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_nodes_come_to_slurm_within_a_few_looks),
         cmocka_unit_test(faults_and_heals_among_them_come_too),
         cmocka_unit_test(what_healed_while_slurm_was_looked_at_is_not_drained),
+        cmocka_unit_test(a_few_faults_come_without_a_look_at_all_nodes),
     };
 
     if (argc > 1)
