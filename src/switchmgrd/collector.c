@@ -145,6 +145,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
     struct collector *n = w->data;
 
     look_at_the_time(n);
+    collector_events_tell(n, steady_now());
     collector_history_tick(n, steady_now());
     if (steady_now() - n->started >= PATIENCE_MS)
         collector_reports_start(n);
@@ -173,6 +174,7 @@ static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
     model_tick(n->model, began);
     collector_nodes_judge(n);
     collector_nodes_table(n);
+    collector_events_tell(n, steady_now());
     throttle_done(&n->judged, began, steady_now());
     n->ticked = n->judged;
 }
@@ -411,6 +413,7 @@ int collector_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
     notify_manager(NOTIFY_READY);
     ev_run(n->loop, 0);
     notify_manager(NOTIFY_STOPPING);
+    collector_events_tell(n, steady_now());
     save_the_last(n);
     metrics_close(n->metrics);
     ctl_server_free(n->ctl);

@@ -65,6 +65,7 @@ struct collector {
     struct rec_status updater;
     struct collector_event *events; /* ring of SF_SWITCHMGR_EVENTS_MAX */
     uint64_t nevents;
+    struct collector_held *held; /* what is not told yet: collector_events.c */
     int64_t started;
     int64_t saved;                   /* when the state file was written */
     bool unsaved;                    /* a state has changed since */
@@ -137,12 +138,15 @@ void collector_nodes_table(struct collector *n); /* write the health table */
 /* collector_events.c */
 void collector_event(struct collector *n, int64_t now, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Held until collector_events_tell(). */
 void collector_events_changed(struct collector *n,
                               const struct health_item *item,
                               enum health_state was, int64_t now);
 /* Something that a person should look at, told once a minute at most.  Of
  * model_ops; arg is the collector. */
 void collector_events_alarm(const char *text, int64_t now, void *arg);
+/* Tell what is held: in a moment after a change, and with each tick. */
+void collector_events_tell(struct collector *n, int64_t now);
 struct json_object *collector_events_since(const struct collector *n,
                                            uint64_t id, size_t max);
 
