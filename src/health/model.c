@@ -50,6 +50,7 @@ struct model *model_new(const struct model_conf *conf,
         return NULL;
     TAILQ_INIT(&m->awake);
     TAILQ_INIT(&m->at_rest);
+    TAILQ_INIT(&m->turned);
     if (ops)
         m->ops = *ops;
     model_set_conf(m, conf);
@@ -163,6 +164,7 @@ void model_item_drop(struct model *m, struct model_item *it)
 {
     m->changes++;
     m->counts[it->pub.kind][it->pub.state]--;
+    model_unhang(m, it);
     model_rest_drop(m, it);
     HASH_DEL(m->items, it);
     free(it);
@@ -269,6 +271,11 @@ size_t model_count(const struct model *m, enum report_kind kind,
                    enum health_state state)
 {
     return m->counts[kind][state];
+}
+
+uint64_t model_judged(const struct model *m)
+{
+    return m->judged;
 }
 
 bool model_node(const struct model *m, const char *node,

@@ -176,6 +176,12 @@ bool model_again(struct model *model, const struct report *report,
 
 /* Let time pass: stale evidence, hysteresis.  Every second or so. */
 void model_tick(struct model *model, int64_t now);
+/* What follows from the reports since, without waiting for a tick: crossbars
+ * whose links came or went are judged, and the hosts that hang on them.  It
+ * looks at nothing else, however many items there are. */
+void model_follow(struct model *model, int64_t now);
+/* How many items were judged so far: what the model has done. */
+uint64_t model_judged(const struct model *model);
 /* Time passes in which reports are heard, though no tick comes: proof grows
  * only while we listen, and a gap of more than two seconds is one in which we
  * stood still.  Reports and ticks do this by themselves. */

@@ -673,6 +673,32 @@ static enum health_state next_state(const struct model *m,
     return age >= m->conf.up_after ? HEALTH_HEALTHY : is;
 }
 
+/* The crossbar that an end of a link ("x12:3") belongs to. */
+static struct model_item *xbar_of(struct model *m, uint8_t rail,
+                                  const char *end)
+{
+    char name[SF_REPORT_NAME_MAX];
+    const char *colon = strrchr(end, ':');
+    size_t len = colon ? (size_t)(colon - end) : 0;
+
+    if (len == 0)
+        return NULL;
+    memcpy(name, end, len);
+    name[len] = '\0';
+    return model_item_get(m, REPORT_XBAR, rail, name, "");
+}
+
+/* A link of this crossbar came or went. */
+static void turn(struct model *m, struct model_item *xbar, bool up)
+{
+    if (!xbar || (up ? xbar->links_up == xbar->links : xbar->links_up == 0))
+        return; /* one that is new: the next tick counts */
+    xbar->links_up += up ? 1 : -1u;
+    if (!xbar->turned)
+        TAILQ_INSERT_TAIL(&m->turned, xbar, turned_next);
+    xbar->turned = true;
+}
+
 static void publish(struct model *m, struct model_item *it,
                     enum health_state state, int64_t now)
 {
@@ -680,6 +706,10 @@ static void publish(struct model *m, struct model_item *it,
 
     if (state == was)
         return;
+    if (it->counts && (state == HEALTH_DOWN) != (was == HEALTH_DOWN)) {
+        turn(m, xbar_of(m, it->pub.rail, it->pub.name), was == HEALTH_DOWN);
+        turn(m, xbar_of(m, it->pub.rail, it->pub.peer), was == HEALTH_DOWN);
+    }
     m->counts[it->pub.kind][was]--;
     m->counts[it->pub.kind][state]++;
     it->pub.state = state;
@@ -798,6 +828,7 @@ void model_judge(struct model *m, struct model_item *it, int64_t now)
     enum health_state next;
     struct verdict v;
 
+    m->judged++;
     model_rest_end(m, it);
     weigh(m, it, now, &v);
     take_verdict(m, it, &v, now);
@@ -811,21 +842,6 @@ void model_judge(struct model *m, struct model_item *it, int64_t now)
     it->pub.silent = v.silent;
     publish(m, it, next, now);
     it->pub.proven = proven(m, it, now);
-}
-
-/* The crossbar that an end of a link ("x12:3") belongs to. */
-static struct model_item *xbar_of(struct model *m, uint8_t rail,
-                                  const char *end)
-{
-    char name[SF_REPORT_NAME_MAX];
-    const char *colon = strrchr(end, ':');
-    size_t len = colon ? (size_t)(colon - end) : 0;
-
-    if (len == 0)
-        return NULL;
-    memcpy(name, end, len);
-    name[len] = '\0';
-    return model_item_get(m, REPORT_XBAR, rail, name, "");
 }
 
 /* The one that a host hangs on.  InfiniBand has one map of all rails, whose
@@ -847,10 +863,31 @@ static void count_link(struct model *m, struct model_item *link)
 
     if (!a || !b)
         return;
+    link->counts = true;
     a->links++;
     b->links++;
     a->links_up += up;
     b->links_up += up;
+}
+
+static void hang(struct model_item *host, struct model_item *leaf)
+{
+    if (host->leaf == leaf)
+        return;
+    if (host->leaf)
+        LIST_REMOVE(host, at_leaf);
+    host->leaf = leaf;
+    if (leaf)
+        LIST_INSERT_HEAD(&leaf->hosts, host, at_leaf);
+}
+
+void model_unhang(struct model *m, struct model_item *it)
+{
+    hang(it, NULL);
+    while (!LIST_EMPTY(&it->hosts))
+        hang(LIST_FIRST(&it->hosts), NULL);
+    if (it->turned)
+        TAILQ_REMOVE(&m->turned, it, turned_next);
 }
 
 static bool forgotten(const struct model *m, const struct model_item *it,
@@ -894,6 +931,7 @@ void model_tick(struct model *m, int64_t now)
     for (it = TAILQ_FIRST(&m->awake); it; it = next) {
         next = TAILQ_NEXT(it, rest);
         it->links = it->links_up = 0;
+        it->counts = false;
         if (forgotten(m, it, now))
             model_item_drop(m, it);
     }
@@ -907,8 +945,21 @@ void model_tick(struct model *m, int64_t now)
     TAILQ_FOREACH(it, &m->awake, rest)
     {
         if (it->pub.kind == REPORT_HOST)
-            it->leaf = leaf_of(m, it);
+            hang(it, leaf_of(m, it));
         if (it->pub.kind != REPORT_LINK)
             model_judge(m, it, now);
+    }
+}
+
+void model_follow(struct model *m, int64_t now)
+{
+    struct model_item *xbar, *host;
+
+    while ((xbar = TAILQ_FIRST(&m->turned))) {
+        TAILQ_REMOVE(&m->turned, xbar, turned_next);
+        xbar->turned = false;
+        model_judge(m, xbar, now);
+        LIST_FOREACH(host, &xbar->hosts, at_leaf)
+        model_judge(m, host, now);
     }
 }

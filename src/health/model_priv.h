@@ -55,7 +55,12 @@ struct model_item {
     uint32_t nic_mbps;
     bool nic_never, nic_was_up;
     uint32_t links, links_up; /* crossbar: to other crossbars */
-    struct model_item *leaf;  /* host: crossbar it hangs on (per tick) */
+    bool counts;              /* link: among those of both its crossbars */
+    bool turned;              /* crossbar: one of them came or went since */
+    TAILQ_ENTRY(model_item) turned_next;
+    LIST_HEAD(, model_item) hosts; /* crossbar: that hang on it */
+    struct model_item *leaf;       /* host: on which it hangs (per tick) */
+    LIST_ENTRY(model_item) at_leaf;
     struct model_nics
         *rests;          /* at rest, among these (model_rest.c); NULL: no */
     uint32_t rests_mbps; /* what it counts as there; 0: as no speed */
@@ -91,6 +96,8 @@ struct model {
     struct model_ops ops;
     struct model_item *items;
     TAILQ_HEAD(, model_item) awake, at_rest; /* each is in one of them */
+    TAILQ_HEAD(, model_item) turned; /* crossbars to be judged, and their hosts */
+    uint64_t judged;                 /* items, so far */
     struct model_reporter *reporters;
     struct model_names *names; /* what they count, each list once */
     struct model_nics *nics;   /* NICs of a kind */
@@ -160,6 +167,8 @@ const struct model_reporter *model_reporter_find(const struct model *m,
 
 /* Judge an item anew. */
 void model_judge(struct model *m, struct model_item *it, int64_t now);
+/* It is about to go: nothing hangs on it any more, nor it on anything. */
+void model_unhang(struct model *m, struct model_item *it);
 
 /* It was down so many times more; the caller judges it anew. */
 void model_gaps_add(struct model_item *it, uint64_t more, int64_t now);

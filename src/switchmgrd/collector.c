@@ -157,26 +157,26 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
 
 /* What follows from a change (hosts, from the links of their crossbar) does not
  * wait for the next tick.  The table is written at once, so that no step is
- * built meanwhile.  All nodes are looked at: if many changes follow each other
- * they wait for the throttle. */
+ * built meanwhile.  Only what has changed is looked at, but the table has all
+ * that is unwell: if many changes follow each other they wait for the throttle.
+ */
 static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
 {
     struct collector *n = w->data;
     int64_t began = steady_now(), rest = throttle_wait(&n->judged, began, 0);
 
-    ev_timer_stop(loop, w);
     w->repeat = rest > 0 ? (double)rest / 1e3 : SOON;
     if (rest > 0) {
         ev_timer_again(loop, w);
         return;
     }
     n->unsaved = true;
-    model_tick(n->model, began);
-    collector_nodes_judge(n);
+    model_follow(n->model, began);
+    ev_timer_stop(loop, w);
+    collector_nodes_follow(n);
     collector_nodes_table(n);
     collector_events_tell(n, steady_now());
     throttle_done(&n->judged, began, steady_now());
-    n->ticked = n->judged;
 }
 
 static void on_table(struct ev_loop *loop, ev_timer *w, int events)
@@ -265,6 +265,7 @@ static void start(struct collector *n)
     start_signal(n, &n->sigterm, SIGTERM, on_end);
     start_signal(n, &n->sigint, SIGINT, on_end);
     start_signal(n, &n->sighup, SIGHUP, on_hup);
+    collector_nodes_judge(n); /* what was read from the state file */
     collector_nodes_start(n);
 }
 
@@ -339,6 +340,8 @@ static void item_changed(const struct health_item *item, enum health_state was,
 
     if (!ev_is_active(&n->soon))
         ev_timer_again(n->loop, &n->soon);
+    if (item->kind == REPORT_HOST)
+        collector_nodes_changed(n, item);
     collector_history_changed(n, item, was);
     collector_events_changed(n, item, was, now);
 }
@@ -396,7 +399,7 @@ int collector_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
 
     if (!n)
         return 1;
-    STAILQ_INIT(&n->dirty);
+    collector_nodes_init(n);
     n->conf = *conf;
     n->conf_path = conf_path;
     n->updater_fd = updater_fd;

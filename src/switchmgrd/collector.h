@@ -34,11 +34,20 @@ struct collector_node {
     bool dirty; /* the updater does not have its want yet: among n->dirty */
     bool has_sent;
     bool at_rest;          /* what is sent need not be looked at anew */
+    bool fresh;            /* a host of it changed: among n->fresh */
     bool in_map;           /* seen while a topology.conf is made */
     uint32_t flags;        /* of rec_node */
     struct plan_want sent; /* what the updater has */
-    STAILQ_ENTRY(collector_node) next_dirty;
+    enum { UNHEARD_OF, WELL, UNWELL } is; /* for the health table */
+    struct collector_unwell *unwell;      /* its line there, if it is so */
+    STAILQ_ENTRY(collector_node) next_dirty, next_fresh;
     UT_hash_handle hh;
+};
+
+/* A line of the health table, but that `since` is of steady_now(). */
+struct collector_unwell {
+    struct health_table_node line;
+    LIST_ENTRY(collector_unwell) link;
 };
 
 struct collector_event {
@@ -85,6 +94,9 @@ struct collector {
     bool updater_full;                   /* wait until its socket takes more */
     bool reloaded;                       /* the updater has not been told yet */
     STAILQ_HEAD(, collector_node) dirty; /* wants to be sent, the first first */
+    STAILQ_HEAD(, collector_node) fresh; /* to be judged, before all are */
+    LIST_HEAD(, collector_unwell) unwell;
+    uint32_t nheard, nwell, nunwell; /* nodes of which anything is known */
     ev_io updater_in, updater_out;
     ev_timer tick, state_timer, table_timer, link_timer, topology_timer;
     ev_timer soon; /* a state changed: judge the wants in a moment */
@@ -128,10 +140,16 @@ int collector_check(const struct mgrconf *conf, const char *path,
 int collector_address(const char *key, const char *text, uint16_t port,
                       struct sockaddr_in *sa, struct errbuf *err);
 int collector_nodes_configure(struct collector *n, struct errbuf *err);
+void collector_nodes_init(struct collector *n);
 void collector_nodes_judge(struct collector *n); /* all wants anew */
-void collector_nodes_send(struct collector *n);  /* what is dirty */
+/* The same of those with a host that has changed since, and no others. */
+void collector_nodes_follow(struct collector *n);
+void collector_nodes_send(struct collector *n); /* what is dirty */
 /* Of model_ops: what is wanted of its node may change. */
 void collector_nodes_stir(const struct health_item *host, void *arg);
+/* The same: it has changed. */
+void collector_nodes_changed(struct collector *n,
+                             const struct health_item *host);
 void collector_nodes_start(struct collector *n);
 void collector_nodes_table(struct collector *n); /* write the health table */
 

@@ -153,28 +153,122 @@ static bool same_want(const struct plan_want *a, const struct plan_want *b)
     return memcmp(&x, b, sizeof(x)) == 0;
 }
 
+/* ---- what is wanted of them ---------------------------------------------- */
+
+void collector_nodes_init(struct collector *n)
+{
+    STAILQ_INIT(&n->dirty);
+    STAILQ_INIT(&n->fresh);
+    LIST_INIT(&n->unwell);
+}
+
+/* A line that it had, and needs no more, or is to have (NULL: no memory). */
+static struct collector_unwell *line_of(struct collector *n,
+                                        struct collector_node *p, bool has)
+{
+    if (has && !p->unwell) {
+        p->unwell = calloc(1, sizeof(*p->unwell));
+        if (p->unwell)
+            LIST_INSERT_HEAD(&n->unwell, p->unwell, link);
+    } else if (!has && p->unwell) {
+        LIST_REMOVE(p->unwell, link);
+        free(p->unwell);
+        p->unwell = NULL;
+    }
+    return p->unwell;
+}
+
+static void fill_line(struct health_table_node *e, const struct plan_want *w,
+                      uint8_t refuse)
+{
+    *e = (struct health_table_node){.state = (enum health_state)w->state,
+                                    .since = w->since,
+                                    .count = w->count,
+                                    .refuse = refuse};
+    for (int r = 0; r < SF_ELAN_RAILS_MAX; r++) {
+        if (w->rails & 1u << r && w->rail_state[r] != HEALTH_HEALTHY)
+            e->rails |= (uint8_t)(1u << r);
+    }
+    memcpy(e->name, w->node, sizeof(e->name));
+    memcpy(e->why, w->why, sizeof(e->why));
+}
+
+/* How it stands in the health table; w NULL: it does not. */
+static void list(struct collector *n, struct collector_node *p,
+                 const struct plan_want *w, uint8_t refuse)
+{
+    bool unwell = w && w->state != HEALTH_HEALTHY;
+    struct collector_unwell *u = line_of(n, p, unwell);
+
+    n->nheard -= p->is != UNHEARD_OF;
+    n->nwell -= p->is == WELL;
+    n->nunwell -= p->is == UNWELL;
+    p->is = !w ? UNHEARD_OF : u ? UNWELL : WELL;
+    if (unwell && !u)
+        p->is = UNHEARD_OF;
+    n->nheard += p->is != UNHEARD_OF;
+    n->nwell += p->is == WELL;
+    n->nunwell += p->is == UNWELL;
+    if (u)
+        fill_line(&u->line, w, n->conf.dry_run ? 0 : refuse);
+}
+
+static void judge(struct collector *n, struct collector_node *p, int64_t now)
+{
+    struct plan_want w;
+    uint8_t refuse;
+
+    if (p->at_rest && p->has_sent)
+        return;
+    if (!want_of(n, p, now, &w, &refuse, &p->at_rest)) {
+        list(n, p, NULL, 0);
+        return;
+    }
+    list(n, p, &w, refuse);
+    if (!p->in_slurm || (p->has_sent && same_want(&w, &p->sent)))
+        return;
+    p->sent = w;
+    p->has_sent = true;
+    if (!p->dirty)
+        STAILQ_INSERT_TAIL(&n->dirty, p, next_dirty);
+    p->dirty = true;
+}
+
 void collector_nodes_judge(struct collector *n)
 {
     int64_t now = steady_now();
     struct collector_node *p, *next;
-    struct plan_want w;
-    uint8_t refuse;
 
     HASH_ITER(hh, n->nodes, p, next)
-    {
-        if (!p->in_slurm || (p->at_rest && p->has_sent) ||
-            !want_of(n, p, now, &w, &refuse, &p->at_rest))
-            continue;
-        if (p->has_sent && same_want(&w, &p->sent))
-            continue;
-        p->sent = w;
-        p->has_sent = true;
-        if (!p->dirty)
-            STAILQ_INSERT_TAIL(&n->dirty, p, next_dirty);
-        p->dirty = true;
+    judge(n, p, now);
+    collector_nodes_send(n);
+}
+
+void collector_nodes_changed(struct collector *n,
+                             const struct health_item *host)
+{
+    struct collector_node *p = collector_node_find(n, host->name);
+
+    if (!p || p->fresh)
+        return;
+    p->fresh = true;
+    STAILQ_INSERT_TAIL(&n->fresh, p, next_fresh);
+}
+
+void collector_nodes_follow(struct collector *n)
+{
+    int64_t now = steady_now();
+    struct collector_node *p;
+
+    while ((p = STAILQ_FIRST(&n->fresh))) {
+        STAILQ_REMOVE_HEAD(&n->fresh, next_fresh);
+        p->fresh = false;
+        judge(n, p, now);
     }
     collector_nodes_send(n);
 }
+
+/* ---- to the updater, and from it ----------------------------------------- */
 
 static bool send_record(struct collector *n, const void *rec, size_t len)
 {
@@ -297,38 +391,7 @@ void collector_nodes_start(struct collector *n)
     ev_io_start(n->loop, &n->updater_in);
 }
 
-static void list_peer(struct collector *n, const struct collector_node *p,
-                      int64_t now, struct health_table *t)
-{
-    struct health_table_node *e = &t->list[t->n];
-    struct plan_want w;
-    uint8_t refuse;
-    bool at_rest;
-
-    if (p->at_rest && p->has_sent) {
-        t->nodes++;
-        t->healthy++;
-        return;
-    }
-    if (!want_of(n, p, now, &w, &refuse, &at_rest))
-        return;
-    t->nodes++;
-    if (w.state == HEALTH_HEALTHY) {
-        t->healthy++;
-        return;
-    }
-    *e = (struct health_table_node){.state = (enum health_state)w.state,
-                                    .since = steady_wall(w.since),
-                                    .count = w.count,
-                                    .refuse = n->conf.dry_run ? 0 : refuse};
-    for (int r = 0; r < SF_ELAN_RAILS_MAX; r++) {
-        if (w.rails & 1u << r && w.rail_state[r] != HEALTH_HEALTHY)
-            e->rails |= (uint8_t)(1u << r);
-    }
-    memcpy(e->name, p->name, sizeof(e->name));
-    memcpy(e->why, w.why, sizeof(e->why));
-    t->n++;
-}
+/* ---- the health table ---------------------------------------------------- */
 
 void collector_nodes_table(struct collector *n)
 {
@@ -337,17 +400,22 @@ void collector_nodes_table(struct collector *n)
                            ? n->conf.health_table
                            : sitedir_run(&sitedir, MGRCONF_TABLE);
     int64_t now = steady_now();
-    struct health_table t = {.written = steady_wall(now)};
-    struct collector_node *p, *next;
+    struct health_table t = {
+        .written = steady_wall(now), .nodes = n->nheard, .healthy = n->nwell};
+    const struct collector_unwell *u;
     struct errbuf err;
 
     if (!*path)
         return;
-    t.list = calloc(HASH_COUNT(n->nodes) + 1, sizeof(*t.list));
+    t.list = calloc(n->nunwell + 1, sizeof(*t.list));
     if (!t.list)
         return;
-    HASH_ITER(hh, n->nodes, p, next)
-    list_peer(n, p, now, &t);
+    LIST_FOREACH(u, &n->unwell, link)
+    {
+        t.list[t.n] = u->line;
+        t.list[t.n].since = steady_wall(u->line.since);
+        t.n++;
+    }
     if (health_table_write(path, &t, &err) < 0)
         collector_events_alarm(err.text, now, n);
     free(t.list);

@@ -156,6 +156,9 @@ static void put_reports(FILE *f, const struct collector *n)
     put_one(f, "credentials_total", "counter",
             "Credentials of reports that munged was asked for.",
             (double)n->count.credentials);
+    put_one(f, "items_judged_total", "counter",
+            "Hosts, links and crossbars looked at.",
+            (double)model_judged(n->model));
     put_one(f, "connections_turned_away_total", "counter",
             "Connections closed: too many bad reports, or no room for "
             "another reporter.",

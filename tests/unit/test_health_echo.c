@@ -221,6 +221,64 @@ static void a_leaf_that_lost_its_uplinks_degrades_its_hosts(void **state)
     assert_int_equal(model_count(w->m, REPORT_LINK, HEALTH_DOWN), 2);
 }
 
+/* ... at once, and however many other items there are: only what hangs on the
+ * lost link's crossbars is judged. */
+static void a_lost_uplink_is_followed_without_a_look_at_all(void **state)
+{
+    static struct report_record r[1006];
+    struct world *w = *state;
+    struct model_conf now = w->conf;
+    uint64_t before;
+
+    now.degrade_after = 0;
+    model_set_conf(w->m, &now);
+    r[0] = item(REPORT_XBAR, "leaf", "", SEEN_UP);
+    r[1] = item(REPORT_XBAR, "top", "", SEEN_UP);
+    r[2] = item(REPORT_HOST, "n1", "leaf:0", SEEN_UP);
+    r[3] = item(REPORT_HOST, "n2", "leaf:1", SEEN_UP);
+    r[4] = item(REPORT_LINK, "leaf:4", "top:0", SEEN_UP);
+    r[5] = item(REPORT_LINK, "leaf:5", "top:1", SEEN_UP);
+    for (int i = 6; i < 1006; i++) {
+        r[i] = item(REPORT_HOST, "", "far:0", SEEN_UP);
+        snprintf(r[i].name, sizeof(r[i].name), "n%d", i);
+    }
+    assert_int_equal(mapper(w, "n0", 1, r, 1006), 0);
+    pass(w, SEC);
+    r[4].seen = r[5].seen = SEEN_DOWN;
+    before = model_judged(w->m);
+    assert_int_equal(mapper_part(w, "n0", 0, 1, 0, 0, &r[4], 2), 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    model_follow(w->m, w->now);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    assert_int_equal(state_of(w, 2), HEALTH_DEGRADED);
+    assert_string_equal(model_host(w->m, "n2", 0)->why,
+                        "0 of 2 links of leaf up");
+    assert_in_range(model_judged(w->m) - before, 1, 6);
+    before = model_judged(w->m);
+    model_follow(w->m, w->now);
+    assert_int_equal(model_judged(w->m), before);
+    pass(w, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+}
+
+/* The next map calls its crossbar otherwise, and no tick comes between. */
+static void a_host_outlives_its_crossbar(void **state)
+{
+    struct world *w = *state;
+    struct report_record r[] = {
+        item(REPORT_XBAR, REPORT_ANON "1", "", SEEN_UP),
+        item(REPORT_HOST, "n1", REPORT_ANON "1:0", SEEN_UP),
+        item(REPORT_HOST, "n0", REPORT_ANON "1:1", SEEN_UP),
+    };
+
+    assert_int_equal(mapper(w, "n0", 1, r, 3), 0);
+    pass(w, SEC);
+    assert_int_equal(mapper(w, "n0", 2, &r[1], 2), 0);
+    assert_int_equal(model_count(w->m, REPORT_XBAR, HEALTH_HEALTHY), 0);
+    assert_int_equal(hsnd(w, 1, SEEN_UP, ""), 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +290,8 @@ int main(void)
         HEALTH_TEST(echo_losses_last_between_the_reports_of_them),
         HEALTH_TEST(who_loses_to_all_has_the_fault_itself),
         HEALTH_TEST(a_leaf_that_lost_its_uplinks_degrades_its_hosts),
+        HEALTH_TEST(a_lost_uplink_is_followed_without_a_look_at_all),
+        HEALTH_TEST(a_host_outlives_its_crossbar),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
