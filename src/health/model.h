@@ -224,11 +224,10 @@ model_next_reporter(const struct model *model,
                     const struct health_reporter *reporter);
 
 /* The model for the state file, as members of a JSON object, written piece by
- * piece: of thousands of items no more than one is in memory at a time.  0, or
- * -1 ENOMEM (what was written so far is of no use). */
+ * piece: of thousands of items no more than one is in memory at a time. */
 typedef void model_write_f(const char *text, size_t len, void *arg);
-int model_save(const struct model *model, int64_t now, model_write_f *write,
-               void *arg);
+void model_save(const struct model *model, int64_t now, model_write_f *write,
+                void *arg);
 /* Take items from a saved model.  Evidence not older than its source's limit
  * when it was saved is as fresh now: time that nobody watched does not count;
  * more than `gap_max` of it makes all evidence stale.  0, or -1 EBADMSG with

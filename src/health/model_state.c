@@ -13,103 +13,191 @@
 
 #define STATE_VERSION 1
 
-static struct json_object *put_evidence(const struct health_evidence *e,
-                                        enum report_from from, int64_t at)
-{
-    struct json_object *o = json_object_new_object();
+/* One item's text, the longest that there can be: six bytes for each of its
+ * texts' characters, and numbers. */
+#define ITEM_SIZE                                                              \
+    (6 * (2 * SF_REPORT_NAME_MAX + SF_REPORT_NIC_MAX +                         \
+          REPORT_FROMS * SF_REPORT_WHY_MAX) +                                  \
+     32 * 2 * MODEL_FLAPS_MAX + 2048)
 
-    if (!o)
-        return NULL;
-    jsonx_add_str(o, "from", report_from_name(from));
-    jsonx_add_str(o, "seen", report_seen_name(e->seen));
-    jsonx_add_str(o, "why", e->why);
-    jsonx_add_int(o, "at", at);
-    if (e->answered != ANSWERED_NOT_SAID)
-        jsonx_add_bool(o, "answered", e->answered == ANSWERED_YES);
-    if (e->turned != ANSWERED_NOT_SAID)
-        jsonx_add_bool(o, "turned", e->turned == ANSWERED_YES);
-    if (e->asked)
-        jsonx_add_int(o, "asked", e->asked);
-    return o;
+/* An item as JSON.  All are written at once, with reports waiting meanwhile:
+ * no printf() and no json-c here. */
+struct text {
+    size_t len;
+    char at[ITEM_SIZE];
+};
+
+static const char hex_digits[] = "0123456789abcdef";
+
+static void put(struct text *t, const char *s)
+{
+    size_t len = strlen(s);
+
+    memcpy(t->at + t->len, s, len);
+    t->len += len;
 }
 
-static struct json_object *put_item(const struct model *m,
-                                    const struct model_item *it)
+static void put_int(struct text *t, int64_t value)
 {
-    struct json_object *o = json_object_new_object();
-    struct json_object *evidence = json_object_new_array();
-    struct json_object *downs = json_object_new_array();
-    struct json_object *gaps = json_object_new_array();
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    char digits[20];
+    int n = 0;
 
-    jsonx_add_str(o, "kind", report_kind_name(it->pub.kind));
-    jsonx_add_int(o, "rail", it->pub.rail);
-    jsonx_add_str(o, "name", it->pub.name);
-    jsonx_add_str(o, "peer", it->pub.peer);
-    jsonx_add_hex(o, "board", it->pub.board);
-    jsonx_add_str(o, "state", health_state_name(it->pub.state));
-    jsonx_add_int(o, "since", it->pub.since);
-    jsonx_add_int(o, "count", it->pub.count);
-    jsonx_add_bool(o, "bad", it->bad_before);
-    jsonx_add_int(o, "raw_since", it->raw_since);
-    jsonx_add_str(o, "raw", report_seen_name(it->raw));
-    if (it->errors.high)
-        jsonx_add_int(o, "errors", it->errors.rate);
-    if (it->nic[0]) {
-        jsonx_add_str(o, "nic", it->nic);
-        jsonx_add_bool(o, "was_up", it->nic_was_up);
-        jsonx_add_bool(o, "never", it->nic_never);
-        jsonx_add_int(o, "mbps", it->nic_mbps);
+    if (value < 0)
+        t->at[t->len++] = '-';
+    do
+        digits[n++] = (char)('0' + left % 10);
+    while (left /= 10);
+    while (n > 0)
+        t->at[t->len++] = digits[--n];
+}
+
+/* Nearly all names are without what has to be written otherwise. */
+static void put_str(struct text *t, const char *s)
+{
+    t->at[t->len++] = '"';
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+
+        if (c >= 32 && c != '"' && c != '\\') {
+            t->at[t->len++] = *s;
+            continue;
+        }
+        put(t, "\\u00");
+        t->at[t->len++] = hex_digits[c >> 4];
+        t->at[t->len++] = hex_digits[c & 15];
     }
-    jsonx_add_bool(o, "mapped", model_is_mapped(m, it));
-    if (it->map)
-        jsonx_add_int(o, "map", it->map);
+    t->at[t->len++] = '"';
+}
+
+static void add_int(struct text *t, const char *key, int64_t value)
+{
+    put(t, key);
+    put_int(t, value);
+}
+
+static void add_str(struct text *t, const char *key, const char *value)
+{
+    put(t, key);
+    put_str(t, value);
+}
+
+static void add_bool(struct text *t, const char *key, bool value)
+{
+    put(t, key);
+    put(t, value ? "true" : "false");
+}
+
+static void put_evidence(struct text *t, const struct health_evidence *e,
+                         enum report_from from, int64_t at)
+{
+    add_str(t, "{\"from\":", report_from_name(from));
+    add_str(t, ",\"seen\":", report_seen_name(e->seen));
+    add_str(t, ",\"why\":", e->why);
+    add_int(t, ",\"at\":", at);
+    if (e->answered != ANSWERED_NOT_SAID)
+        add_bool(t, ",\"answered\":", e->answered == ANSWERED_YES);
+    if (e->turned != ANSWERED_NOT_SAID)
+        add_bool(t, ",\"turned\":", e->turned == ANSWERED_YES);
+    if (e->asked)
+        add_int(t, ",\"asked\":", e->asked);
+    put(t, "}");
+}
+
+static void put_times(struct text *t, const char *key, const int64_t *at,
+                      uint32_t n)
+{
+    put(t, key);
+    for (uint32_t i = 0; i < n && i < MODEL_FLAPS_MAX; i++) {
+        if (i > 0)
+            put(t, ",");
+        put_int(t, at[i]);
+    }
+    put(t, "]");
+}
+
+static void put_nic(struct text *t, const struct model_item *it)
+{
+    if (!it->nic[0])
+        return;
+    add_str(t, ",\"nic\":", it->nic);
+    add_bool(t, ",\"was_up\":", it->nic_was_up);
+    add_bool(t, ",\"never\":", it->nic_never);
+    add_int(t, ",\"mbps\":", it->nic_mbps);
+}
+
+static void add_hex(struct text *t, const char *key, uint64_t value)
+{
+    put(t, key);
+    t->at[t->len++] = '"';
+    for (int shift = 60; shift >= 0; shift -= 4)
+        t->at[t->len++] = hex_digits[value >> shift & 15];
+    t->at[t->len++] = '"';
+}
+
+static void put_all_evidence(struct text *t, const struct model *m,
+                             const struct model_item *it)
+{
+    const char *comma = "";
+
+    put(t, ",\"evidence\":[");
     for (int from = 0; from < REPORT_FROMS; from++) {
         const struct health_evidence *e = &it->pub.evidence[from];
-        int64_t at = model_vouched(m, it, (enum report_from)from);
 
-        if (e->known)
-            json_object_array_add(evidence,
-                                  put_evidence(e, (enum report_from)from, at));
+        if (!e->known)
+            continue;
+        put(t, comma);
+        put_evidence(t, e, (enum report_from)from,
+                     model_vouched(m, it, (enum report_from)from));
+        comma = ",";
     }
-    json_object_object_add(o, "evidence", evidence);
-    for (uint32_t i = 0; i < it->ndowns && i < MODEL_FLAPS_MAX; i++)
-        json_object_array_add(downs, json_object_new_int64(it->downs[i]));
-    json_object_object_add(o, "downs", downs);
-    for (uint32_t i = 0; i < it->ngaps && i < MODEL_FLAPS_MAX; i++)
-        json_object_array_add(gaps, json_object_new_int64(it->gaps[i]));
-    json_object_object_add(o, "gaps", gaps);
-    return o;
+    put(t, "]");
 }
 
-int model_save(const struct model *m, int64_t now, model_write_f *write,
-               void *arg)
+static void put_item(struct text *t, const struct model *m,
+                     const struct model_item *it)
 {
-    struct model_item *it, *next;
-    char head[64];
-    int n = snprintf(head, sizeof(head),
-                     "\"v\":%d,\"saved\":%" PRId64 ",\"items\":[",
-                     STATE_VERSION, now);
+    add_str(t, "{\"kind\":", report_kind_name(it->pub.kind));
+    add_int(t, ",\"rail\":", it->pub.rail);
+    add_str(t, ",\"name\":", it->pub.name);
+    add_str(t, ",\"peer\":", it->pub.peer);
+    add_hex(t, ",\"board\":", it->pub.board);
+    add_str(t, ",\"state\":", health_state_name(it->pub.state));
+    add_int(t, ",\"since\":", it->pub.since);
+    add_int(t, ",\"count\":", it->pub.count);
+    add_bool(t, ",\"bad\":", it->bad_before);
+    add_int(t, ",\"raw_since\":", it->raw_since);
+    add_str(t, ",\"raw\":", report_seen_name(it->raw));
+    if (it->errors.high)
+        add_int(t, ",\"errors\":", it->errors.rate);
+    put_nic(t, it);
+    add_bool(t, ",\"mapped\":", model_is_mapped(m, it));
+    if (it->map)
+        add_int(t, ",\"map\":", it->map);
+    put_all_evidence(t, m, it);
+    put_times(t, ",\"downs\":[", it->downs, it->ndowns);
+    put_times(t, ",\"gaps\":[", it->gaps, it->ngaps);
+    put(t, "}");
+}
 
-    write(head, (size_t)n, arg);
-    HASH_ITER(hh, m->items, it, next)
-    {
-        struct json_object *o = put_item(m, it);
-        const char *text;
-        size_t len = 0;
+void model_save(const struct model *m, int64_t now, model_write_f *write,
+                void *arg)
+{
+    const struct model_item *it;
+    struct text t = {0};
 
-        text = o ? jsonx_text(o, &len) : NULL;
-        if (text && it != m->items)
-            write(",", 1, arg);
-        if (text)
-            write(text, len, arg);
-        json_object_put(o);
-        if (!text) {
-            errno = ENOMEM;
-            return -1;
-        }
+    add_int(&t, "\"v\":", STATE_VERSION);
+    add_int(&t, ",\"saved\":", now);
+    put(&t, ",\"items\":[");
+    write(t.at, t.len, arg);
+    for (it = m->items; it; it = it->hh.next) {
+        t.len = 0;
+        if (it != m->items)
+            put(&t, ",");
+        put_item(&t, m, it);
+        write(t.at, t.len, arg);
     }
     write("]", 1, arg);
-    return 0;
 }
 
 /* What is known of how the times of the file become today's. */

@@ -449,7 +449,7 @@ static void begin_again(struct world *w)
     FILE *f = open_memstream(&text, &size);
 
     fputc('{', f);
-    assert_int_equal(model_save(w->m, w->now, write_text, f), 0);
+    model_save(w->m, w->now, write_text, f);
     fputc('}', f);
     fclose(f);
     model_free(w->m);
