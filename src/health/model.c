@@ -747,9 +747,14 @@ static struct model_item *take_record(struct model *m, const struct report *rep,
         m->changes++; /* by it ports find their rails */
         it->pub.board = r->board;
     }
-    if (r->kind == REPORT_HOST && r->peer[0])
+    if (r->kind == REPORT_HOST && r->peer[0] &&
+        strcmp(it->pub.peer, r->peer) != 0) {
         memcpy(it->pub.peer, r->peer, sizeof(r->peer));
+        it->leaf_as_of = 0;
+    }
     if (from == REPORT_MAPPERD) {
+        if (!it->pub.evidence[from].known || it->map != rep->map.rail)
+            it->leaf_as_of = 0;
         it->map = rep->map.rail;
         it->epoch = m->maps[it->map].epoch;
     }

@@ -134,8 +134,8 @@ void model_errors_take(struct model *m, const struct report *rep, bool anew,
 }
 
 /* The host at an end of a link ("n2:0"). */
-static const struct model_item *host_at(struct model *m, uint8_t rail,
-                                        const char *end)
+static struct model_item *host_at(struct model *m, uint8_t rail,
+                                  const char *end)
 {
     char name[SF_REPORT_NAME_MAX];
     size_t len = strcspn(end, ":");
@@ -145,19 +145,60 @@ static const struct model_item *host_at(struct model *m, uint8_t rail,
     return model_item_get(m, REPORT_HOST, rail, name, "");
 }
 
+/* The crossbar that an end of a link ("x12:3") belongs to. */
+static struct model_item *xbar_of(struct model *m, uint8_t rail,
+                                  const char *end)
+{
+    char name[SF_REPORT_NAME_MAX];
+    const char *colon = strrchr(end, ':');
+    size_t len = colon ? (size_t)(colon - end) : 0;
+
+    if (len == 0)
+        return NULL;
+    memcpy(name, end, len);
+    name[len] = '\0';
+    return model_item_get(m, REPORT_XBAR, rail, name, "");
+}
+
+/* A large fabric has hundreds of thousands of links, each of which is judged
+ * twice a second: their ends are looked up anew when items came or went. */
+static void find_ends(struct model *m, const struct model_item *link,
+                      struct model_item *(*find)(struct model *, uint8_t,
+                                                 const char *),
+                      struct model_ends *ends)
+{
+    if (ends->as_of == m->changes)
+        return;
+    ends->at[0] = find(m, link->pub.rail, link->pub.name);
+    ends->at[1] = find(m, link->pub.rail, link->pub.peer);
+    ends->as_of = m->changes;
+}
+
+static struct model_item **xbars_of(struct model *m, struct model_item *link)
+{
+    find_ends(m, link, xbar_of, &link->xbar_ends);
+    return link->xbar_ends.at;
+}
+
+static struct model_item **hosts_of(struct model *m, struct model_item *link)
+{
+    find_ends(m, link, host_at, &link->host_ends);
+    return link->host_ends.at;
+}
+
 /* The host whose cable loses or breaks too many frames, of this item: itself,
  * or at an end of this link; NULL: none. */
 static const struct model_item *corrupting_host(struct model *m,
-                                                const struct model_item *it)
+                                                struct model_item *it)
 {
     const struct model_item *host = it;
+    struct model_item **ends;
 
     if (it->pub.kind == REPORT_XBAR)
         return NULL;
     if (it->pub.kind == REPORT_LINK) {
-        host = host_at(m, it->pub.rail, it->pub.name);
-        if (!host)
-            host = host_at(m, it->pub.rail, it->pub.peer);
+        ends = hosts_of(m, it);
+        host = ends[0] ? ends[0] : ends[1];
     }
     return host && host->errors.high ? host : NULL;
 }
@@ -525,8 +566,8 @@ static void weigh_uplinks(const struct model *m, const struct model_item *it,
 }
 
 /* Its cable loses or breaks too many frames. */
-static void weigh_errors(struct model *m, const struct model_item *it,
-                         int64_t now, struct verdict *v)
+static void weigh_errors(struct model *m, struct model_item *it, int64_t now,
+                         struct verdict *v)
 {
     const struct model_item *host = corrupting_host(m, it);
     char why[SF_REPORT_WHY_MAX];
@@ -673,21 +714,6 @@ static enum health_state next_state(const struct model *m,
     return age >= m->conf.up_after ? HEALTH_HEALTHY : is;
 }
 
-/* The crossbar that an end of a link ("x12:3") belongs to. */
-static struct model_item *xbar_of(struct model *m, uint8_t rail,
-                                  const char *end)
-{
-    char name[SF_REPORT_NAME_MAX];
-    const char *colon = strrchr(end, ':');
-    size_t len = colon ? (size_t)(colon - end) : 0;
-
-    if (len == 0)
-        return NULL;
-    memcpy(name, end, len);
-    name[len] = '\0';
-    return model_item_get(m, REPORT_XBAR, rail, name, "");
-}
-
 /* A link of this crossbar came or went. */
 static void turn(struct model *m, struct model_item *xbar, bool up)
 {
@@ -707,8 +733,8 @@ static void publish(struct model *m, struct model_item *it,
     if (state == was)
         return;
     if (it->counts && (state == HEALTH_DOWN) != (was == HEALTH_DOWN)) {
-        turn(m, xbar_of(m, it->pub.rail, it->pub.name), was == HEALTH_DOWN);
-        turn(m, xbar_of(m, it->pub.rail, it->pub.peer), was == HEALTH_DOWN);
+        turn(m, xbars_of(m, it)[0], was == HEALTH_DOWN);
+        turn(m, xbars_of(m, it)[1], was == HEALTH_DOWN);
     }
     m->counts[it->pub.kind][was]--;
     m->counts[it->pub.kind][state]++;
@@ -844,21 +870,11 @@ void model_judge(struct model *m, struct model_item *it, int64_t now)
     it->pub.proven = proven(m, it, now);
 }
 
-/* The one that a host hangs on.  InfiniBand has one map of all rails, whose
- * crossbars are of the first. */
-static struct model_item *leaf_of(struct model *m, const struct model_item *it)
-{
-    uint8_t rail =
-        it->pub.evidence[REPORT_MAPPERD].known ? it->map : it->pub.rail;
-
-    return xbar_of(m, rail, it->pub.peer);
-}
-
 /* A link whose ends are both crossbars counts for both. */
 static void count_link(struct model *m, struct model_item *link)
 {
-    struct model_item *a = xbar_of(m, link->pub.rail, link->pub.name);
-    struct model_item *b = xbar_of(m, link->pub.rail, link->pub.peer);
+    struct model_item *a = xbars_of(m, link)[0];
+    struct model_item *b = xbars_of(m, link)[1];
     unsigned up = link->pub.state != HEALTH_DOWN;
 
     if (!a || !b)
@@ -870,7 +886,7 @@ static void count_link(struct model *m, struct model_item *link)
     b->links_up += up;
 }
 
-static void hang(struct model_item *host, struct model_item *leaf)
+static void hang_on(struct model_item *host, struct model_item *leaf)
 {
     if (host->leaf == leaf)
         return;
@@ -881,11 +897,22 @@ static void hang(struct model_item *host, struct model_item *leaf)
         LIST_INSERT_HEAD(&leaf->hosts, host, at_leaf);
 }
 
+/* On the crossbar that it is told to hang on.  InfiniBand has one map of all
+ * rails, whose crossbars are of the first. */
+static void hang(struct model *m, struct model_item *host)
+{
+    uint8_t rail =
+        host->pub.evidence[REPORT_MAPPERD].known ? host->map : host->pub.rail;
+
+    hang_on(host, xbar_of(m, rail, host->pub.peer));
+    host->leaf_as_of = m->changes;
+}
+
 void model_unhang(struct model *m, struct model_item *it)
 {
-    hang(it, NULL);
+    hang_on(it, NULL);
     while (!LIST_EMPTY(&it->hosts))
-        hang(LIST_FIRST(&it->hosts), NULL);
+        hang_on(LIST_FIRST(&it->hosts), NULL);
     if (it->turned)
         TAILQ_REMOVE(&m->turned, it, turned_next);
 }
@@ -944,8 +971,8 @@ void model_tick(struct model *m, int64_t now)
     }
     TAILQ_FOREACH(it, &m->awake, rest)
     {
-        if (it->pub.kind == REPORT_HOST)
-            hang(it, leaf_of(m, it));
+        if (it->pub.kind == REPORT_HOST && it->leaf_as_of != m->changes)
+            hang(m, it);
         if (it->pub.kind != REPORT_LINK)
             model_judge(m, it, now);
     }

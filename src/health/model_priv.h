@@ -20,6 +20,12 @@ struct model_echo {
     int64_t at;
 };
 
+/* What the ends of a link are, as of so many model.changes; NULL: no item. */
+struct model_ends {
+    uint64_t as_of;
+    struct model_item *at[2];
+};
+
 struct model_item {
     struct health_item pub; /* first: shown as a pointer to it */
     char key[MODEL_KEY_MAX];
@@ -54,12 +60,14 @@ struct model_item {
     uint64_t nic_flaps;          /* what it counted so far */
     uint32_t nic_mbps;
     bool nic_never, nic_was_up;
-    uint32_t links, links_up; /* crossbar: to other crossbars */
-    bool counts;              /* link: among those of both its crossbars */
-    bool turned;              /* crossbar: one of them came or went since */
+    uint32_t links, links_up;               /* crossbar: to other crossbars */
+    struct model_ends host_ends, xbar_ends; /* link */
+    bool counts; /* link: among those of both its crossbars */
+    bool turned; /* crossbar: one of them came or went since */
     TAILQ_ENTRY(model_item) turned_next;
     LIST_HEAD(, model_item) hosts; /* crossbar: that hang on it */
-    struct model_item *leaf;       /* host: on which it hangs (per tick) */
+    struct model_item *leaf;       /* host: on which it hangs, as of a tick */
+    uint64_t leaf_as_of; /* ... and of so many model.changes; 0: none */
     LIST_ENTRY(model_item) at_leaf;
     struct model_nics
         *rests;          /* at rest, among these (model_rest.c); NULL: no */
@@ -96,8 +104,9 @@ struct model {
     struct model_ops ops;
     struct model_item *items;
     TAILQ_HEAD(, model_item) awake, at_rest; /* each is in one of them */
-    TAILQ_HEAD(, model_item) turned; /* crossbars to be judged, and their hosts */
-    uint64_t judged;                 /* items, so far */
+    TAILQ_HEAD(, model_item)
+    turned;          /* crossbars to be judged, and their hosts */
+    uint64_t judged; /* items, so far */
     struct model_reporter *reporters;
     struct model_names *names; /* what they count, each list once */
     struct model_nics *nics;   /* NICs of a kind */

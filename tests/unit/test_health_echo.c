@@ -261,6 +261,32 @@ static void a_lost_uplink_is_followed_without_a_look_at_all(void **state)
     assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
 }
 
+static void a_host_that_moved_hangs_on_its_new_leaf(void **state)
+{
+    struct world *w = *state;
+    struct model_conf now = w->conf;
+    struct report_record r[] = {
+        item(REPORT_XBAR, "a", "", SEEN_UP),
+        item(REPORT_XBAR, "b", "", SEEN_UP),
+        item(REPORT_XBAR, "top", "", SEEN_UP),
+        item(REPORT_HOST, "n1", "a:0", SEEN_UP),
+        item(REPORT_LINK, "a:4", "top:0", SEEN_UP),
+        item(REPORT_LINK, "b:4", "top:1", SEEN_DOWN),
+    };
+
+    now.degrade_after = 0;
+    model_set_conf(w->m, &now);
+    assert_int_equal(mapper(w, "n0", 1, r, 6), 0);
+    pass(w, SEC);
+    pass(w, SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    strcpy(r[3].peer, "b:0");
+    assert_int_equal(mapper(w, "n0", 2, r, 6), 0);
+    pass(w, SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    assert_string_equal(model_host(w->m, "n1", 0)->why, "0 of 1 links of b up");
+}
+
 /* The next map calls its crossbar otherwise, and no tick comes between. */
 static void a_host_outlives_its_crossbar(void **state)
 {
@@ -291,6 +317,7 @@ int main(void)
         HEALTH_TEST(who_loses_to_all_has_the_fault_itself),
         HEALTH_TEST(a_leaf_that_lost_its_uplinks_degrades_its_hosts),
         HEALTH_TEST(a_lost_uplink_is_followed_without_a_look_at_all),
+        HEALTH_TEST(a_host_that_moved_hangs_on_its_new_leaf),
         HEALTH_TEST(a_host_outlives_its_crossbar),
     };
 
