@@ -10,6 +10,7 @@ const char *task_family_name(uint32_t family)
 {
     switch (family) {
     case TASK_FAMILY_MPICH:
+    case TASK_FAMILY_MPICH_PMIX:
         return "MPICH";
     case TASK_FAMILY_OPENMPI:
         return "Open MPI";

@@ -120,7 +120,7 @@ struct impid {
     uint32_t nended;
     LIST_HEAD(, impid_proc) procs;
     SLIST_HEAD(, impid_round) rounds;
-    const struct pmix_host_api *pmix; /* NULL before the first Open MPI */
+    const struct pmix_host_api *pmix; /* NULL until one wants it */
     ev_async pmix_wake;
     uint8_t host_addr[16];     /* processes listen here */
     ev_timer patience;         /* with a link that is being made */

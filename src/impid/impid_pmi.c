@@ -80,7 +80,8 @@ int impid_pmi_start(struct impid_client *c, struct errbuf *err)
 
     if (c->family == TASK_FAMILY_MPICH)
         return impid_pmi1_start(c, err);
-    if (!impid_pmi_subdir(dir, sizeof(dir), c->round->impid, "vader", err))
+    if (c->family == TASK_FAMILY_OPENMPI &&
+        !impid_pmi_subdir(dir, sizeof(dir), c->round->impid, "vader", err))
         return -1;
     return impid_pmix_start(c, err);
 }
@@ -191,6 +192,21 @@ static struct apart look_apart(const struct impid_client *c)
     return apart;
 }
 
+/* What MPICH has to hear.  PMI-1 tells it itself of several nodes, PMIx does
+ * not. */
+static char **add_apart_mpich(char **env, uint32_t family, struct apart apart)
+{
+    if (apart.users)
+        env = add_one(env, "?MPIR_CVAR_CH4_CMA_ENABLE", "0");
+    /* It has its own way within a node, and UCX takes any two processes of a
+     * machine for neighbours. */
+    if (env && apart.memory)
+        env = add_one(env, "?UCX_TLS", "^sm");
+    if (env && apart.memory && family == TASK_FAMILY_MPICH_PMIX)
+        env = add_one(env, "?MPIR_CVAR_NOLOCAL", "1");
+    return env;
+}
+
 /* Takes env, also when it fails: NULL.  What the user has set stays. */
 static char **add_apart(char **env, const struct impid_proc *p,
                         struct errbuf *err)
@@ -199,19 +215,14 @@ static char **add_apart(char **env, const struct impid_proc *p,
     struct apart apart = look_apart(c);
     char **more = env;
 
-    if (more && apart.users) {
-        /* UCX opens /proc/PID/fd, others read each other's memory. */
+    /* UCX opens /proc/PID/fd, others read each other's memory. */
+    if (more && apart.users)
         more = add_one(more, "?UCX_POSIX_USE_PROC_LINK", "n");
-        if (more && c->family == TASK_FAMILY_MPICH)
-            more = add_one(more, "?MPIR_CVAR_CH4_CMA_ENABLE", "0");
-        else if (more)
-            more = add_one(more, "?OMPI_MCA_btl_vader_single_copy_mechanism",
-                           "none");
-    }
-    /* MPICH has its own way within a node, and UCX takes any two processes of a
-     * machine for neighbours. */
-    if (more && c->family == TASK_FAMILY_MPICH && apart.memory)
-        more = add_one(more, "?UCX_TLS", "^sm");
+    if (more && c->family != TASK_FAMILY_OPENMPI)
+        more = add_apart_mpich(more, c->family, apart);
+    else if (more && apart.users)
+        more =
+            add_one(more, "?OMPI_MCA_btl_vader_single_copy_mechanism", "none");
     if (env && !more)
         errprintf(err, "%s", strerror(ENOMEM));
     return more;
@@ -440,9 +451,9 @@ static char **impid_pmi1_env(struct impid_proc *p, int *pass_fd,
     return NULL;
 }
 
-/* ---- Open MPI: PMIx ---------------------------------------------------- */
+/* ---- Open MPI, and an MPICH without PMI-1: PMIx ------------------------ */
 
-/* A PMIx namespace for each Open MPI client. Fences over several nodes ride
+/* A PMIx namespace for each such client. Fences over several nodes ride
  * on rendezvous keys. */
 
 static struct impid_client *find_nspace(struct impid *a, const char *nspace)
@@ -639,7 +650,7 @@ static const struct pmix_host_api *pmix_load(const struct impid *a,
     const struct pmix_host_api *api;
 
     if (!module) {
-        errprintf(err, "PMIx for Open MPI: %s", dlerror());
+        errprintf(err, "PMIx: %s", dlerror());
         return NULL;
     }
     api = dlsym(module, "pmix_host_api");
@@ -690,7 +701,6 @@ static const char *dir_of_client(const struct impid_client *c)
     return c->round->impid->conf.dir;
 }
 
-/* Open MPI */
 static int impid_pmix_start(struct impid_client *c, struct errbuf *err)
 {
     const struct impid_round *r = c->round;
@@ -743,9 +753,26 @@ static uint32_t id_inside(pid_t pid, const char *map, uint32_t id)
     return id;
 }
 
-/* Everything from libpmix, and where Open MPI's shared memory goes: two
- * nodes on one machine would meet in its default place, and containers need not
- * have that in common.  (The second is how Open MPI 5 says vader.)  PMIx wants
+/* Where Open MPI's shared memory goes: two nodes on one machine would meet in
+ * its default place, and containers need not have that in common.  (The second
+ * is how Open MPI 5 says vader.)  An MPICH that knows several protocols may
+ * have another as its default. */
+static int add_of_library(char **env, const struct impid_proc *p)
+{
+    const char *dir = p->impid->conf.dir;
+
+    if (p->family == TASK_FAMILY_MPICH_PMIX)
+        return impid_pmi_env_add(env, "?MPIR_CVAR_PMI_VERSION=x");
+    if (impid_pmi_env_add(env, "OMPI_MCA_btl_vader_backing_directory=%s/vader",
+                          dir) < 0 ||
+        impid_pmi_env_add(env, "OMPI_MCA_btl_sm_backing_directory=%s/vader",
+                          dir) < 0)
+        return -1;
+    return impid_pmi_env_add(env, "OMPI_MCA_osc_sm_backing_directory=%s/vader",
+                             dir);
+}
+
+/* Everything from libpmix, and what the library needs beside it.  PMIx wants
  * to hear from the process who it is, which the socket has told us. */
 static char **impid_pmix_env(struct impid_proc *p, struct errbuf *err)
 {
@@ -766,13 +793,7 @@ static char **impid_pmix_env(struct impid_proc *p, struct errbuf *err)
     for (size_t i = 0; env && i < n; i++)
         env[i] = strdup(own[i]);
     a->pmix->free_env(own);
-    if (env &&
-        impid_pmi_env_add(env, "OMPI_MCA_btl_vader_backing_directory=%s/vader",
-                          a->conf.dir) >= 0 &&
-        impid_pmi_env_add(env, "OMPI_MCA_btl_sm_backing_directory=%s/vader",
-                          a->conf.dir) >= 0 &&
-        impid_pmi_env_add(env, "OMPI_MCA_osc_sm_backing_directory=%s/vader",
-                          a->conf.dir) >= 0)
+    if (env && add_of_library(env, p) >= 0)
         return env;
     errprintf(err, "PMIx: %s", strerror(ENOMEM));
     impid_pmi_free_env(env);

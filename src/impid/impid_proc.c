@@ -117,7 +117,8 @@ static int take_hello(struct impid_proc *p, const struct task_frame *f)
         return refuse(p, "malformed HELLO");
     if (h.version != TASK_WIRE_VERSION)
         return refuse(p, "libimpi and impid are of different versions");
-    if (h.family != TASK_FAMILY_MPICH && h.family != TASK_FAMILY_OPENMPI)
+    if (h.family != TASK_FAMILY_MPICH && h.family != TASK_FAMILY_OPENMPI &&
+        h.family != TASK_FAMILY_MPICH_PMIX)
         return refuse(p, "unknown MPI library family");
     if (a->link.state == LINK_DOWN)
         return refuse(p, a->link.error);

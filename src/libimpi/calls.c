@@ -11,6 +11,7 @@
 #include "libimpi/backend.h"
 #include "libimpi/calls.h"
 #include "libimpi/file.h"
+#include "libimpi/manager.h"
 #include "libimpi/ours.h"
 #include "libimpi/span.h"
 #include "libimpi/topology.h"
@@ -53,6 +54,7 @@ int impi_backend_open(const struct impi_front *front, void *mpi, char *err,
     }
     impi_front = front;
     topology_of_library(mpi);
+    manager_of_library(mpi);
     for (int i = 0; i < IMPI_NCALLS; i++)
         find_real(mpi, &impi_calls[i]);
     return 0;

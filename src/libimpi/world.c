@@ -28,6 +28,7 @@
 #include "libimpi/descriptors.h"
 #include "libimpi/disk_watch.h"
 #include "libimpi/lives.h"
+#include "libimpi/manager.h"
 #include "libimpi/port.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
@@ -132,11 +133,12 @@ static uint32_t family_of(const char *library)
 {
 #if defined(IMPI_FAMILY_OPENMPI)
     return TASK_FAMILY_OPENMPI;
-#elif defined(IMPI_FAMILY_ABI)
-    return strstr(library, "Open MPI") ? TASK_FAMILY_OPENMPI
-                                       : TASK_FAMILY_MPICH;
 #else
-    return TASK_FAMILY_MPICH;
+#if defined(IMPI_FAMILY_ABI)
+    if (strstr(library, "Open MPI"))
+        return TASK_FAMILY_OPENMPI;
+#endif
+    return manager_is_pmix() ? TASK_FAMILY_MPICH_PMIX : TASK_FAMILY_MPICH;
 #endif
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Glue around libpmix's server API: serves the Open MPI processes of a node.
+ * Glue around libpmix's server API: serves the processes of a node whose
+ * library starts by PMIx: Open MPI, and an MPICH that was built for it.
  * Every client and generation is a namespace of its own.  Compiled into the
  * module impid_pmix.so, which alone needs libpmix and is opened when the
- * first Open MPI process shows up; its one symbol is `pmix_host_api`.
+ * first such process shows up; its one symbol is `pmix_host_api`.
  *
  * libpmix calls back on a thread of its own.  There an event is queued and
  * ops->wake called; the owner's loop then calls dispatch(), which calls the

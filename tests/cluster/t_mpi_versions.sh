@@ -89,6 +89,43 @@ beside_the_other_family() { # FAMILY
     ranks_are '2 3' "$1" "$other"
 }
 
+# An MPICH that is linked to libpmix is started by PMIx: here a copy of this
+# machine's, which has libpmix by way of what it takes for hwloc, and still has
+# PMI-1 alone.  So the world has one of its processes, to which that is the same.
+case_an_mpich_that_has_pmix() {
+    local lib=$WORK/pmix pmix
+    pmix=$(compgen -G "/usr/lib/*/libpmix.so.2" | head -n 1)
+    [ -n "$pmix" ] || skip "libpmix is not installed"
+    mkdir "$lib"
+    LC_ALL=C sed 's/libhwloc[.]so[.]15/libhwpmx.so.15/g' \
+        "$(ldd hello_mpich | awk '$1 ~ /^libmpi/ { print $3 }')" \
+        >"$lib/libmpich.so.12"
+    cc -shared -o "$lib/libhwpmx.so.15" -Wl,-soname,libhwpmx.so.15 -x c \
+        /dev/null -x none -Wl,--no-as-needed -l:libhwloc.so.15 "$pmix" ||
+        fail "cannot link"
+    cat >which.c <<'WHICH'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    int rank, size;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    printf("rank %d of %d by %s\n", rank, size,
+           getenv("PMI_FD") ? "PMI-1" : getenv("PMIX_NAMESPACE") ? "PMIx" : "none");
+    return MPI_Finalize();
+}
+WHICH
+    mpicc.mpich -o which which.c || fail "cannot compile"
+    run_as_user srun --mpi=impi -n1 ./which : \
+        -n1 env "LD_LIBRARY_PATH=$lib" ./which
+    assert_code 0
+    assert_output '^rank 0 of 2 by PMI-1$' 1
+    assert_output '^rank 1 of 2 by PMIx$' 1
+}
+
 # A version that is installed in a prefix.
 case_versions_of_prefixes() {
     local prefix text family

@@ -273,6 +273,7 @@ static void families_have_names(void **state)
 {
     assert_string_equal(task_family_name(TASK_FAMILY_MPICH), "MPICH");
     assert_string_equal(task_family_name(TASK_FAMILY_OPENMPI), "Open MPI");
+    assert_string_equal(task_family_name(TASK_FAMILY_MPICH_PMIX), "MPICH");
     assert_string_equal(task_family_name(77), "no MPI");
 }
 
