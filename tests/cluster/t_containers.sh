@@ -217,6 +217,21 @@ case_containers_without_shared_memory() {
     assert_world 16
 }
 
+# A private network.  A world of one library on one node may be in it; what has
+# to reach others says at once that it cannot.
+case_a_network_of_its_own() {
+    run_as_user srun --mpi=impi -N1 -n2 unshare -Urn ./hello_mpich
+    assert_world 2
+    run_as_user srun --mpi=impi -n2 ./hello_openmpi : \
+        -n2 unshare -Urn ./hello_mpich
+    assert_code_not 0
+    assert_error 'SF-E407: .* cannot reach rank 0 .*: Network is unreachable'
+    run_as_user srun --mpi=impi -n2 ./hello_mpich : \
+        -n2 unshare -Urn ./hello_openmpi
+    assert_code_not 0
+    assert_error 'SF-E311: rank [23] on node n1 \(Open MPI\) exited with code 1'
+}
+
 # Ids that are the job user's by /etc/subuid are given here by root, as
 # newuidmap would.  What such a container runs by one of them is not the job's.
 # Its words go to a file: once a task has been killed, srun drops what is on its
