@@ -59,6 +59,32 @@ case_a_stepmgr_learns_of_a_fault_while_its_job_runs() { # SL-26
     wait_for 20 no_job_left
 }
 
+# The first question was not answered: it was not put again for a minute, in
+# which all steps were built.  StalePolicy here: without word steps go.
+case_a_stepmgr_asks_soon_again_when_slurmctld_was_away() { # SL-26
+    wait_for 20 all_idle
+    wait_for 20 all_healthy
+    run_as_user rm -f "$WORK/go" "$WORK/in" "$WORK/went" "$WORK/refused"
+    start_as_user salloc -Q --stepmgr -N1 -w n1 sh -c "
+        : >$WORK/in
+        until [ -e $WORK/go ]; do sleep 0.1; done
+        srun true && : >$WORK/went
+        while srun true; do sleep 0.5; done
+        : >$WORK/refused"
+    wait_for 30 test -e "$WORK/in"
+    say n1 hsnd down gone
+    wait_for 10 extra_has n1 fabric=down
+    daemon stop slurmctld
+    run_as_user touch "$WORK/go"
+    wait_for 60 test -e "$WORK/went"
+    daemon start slurmctld
+    wait_for 30 test -e "$WORK/refused"
+    assert_log slurmd.n1.log 'SF-E113 .*slurmctld does not say'
+    wait $! || fail "the job failed: $(cat "$case_tmp/bg.err")"
+    say n1 hsnd up
+    wait_for 20 no_job_left
+}
+
 case_step_of_a_stepmgr_is_held_until_the_node_heals() { # SL-26
     reread Drain=no BusyGrace=3600
     run_as_root ctl scontrol reconfigure

@@ -218,10 +218,11 @@ static void a_table_that_was_taken_refuses_like_the_file(void **state)
     assert_non_null(t.list);
     strcpy(t.list->name, "n3");
     hold_read_extra(t.list, "fabric=down:rail0=down:since=1600000000");
-    gate_hears_nothing(&w->gate, NOW);
+    assert_int_equal(gate_hears_nothing(&w->gate, NOW - 1, NOW, &err),
+                     GATE_GONE);
     assert_int_equal(
         gate_check(&w->gate, &w->conf, with3, 3, 1, NOW, &none, &err), 0);
-    gate_take(&w->gate, &t, w->hosts);
+    assert_int_equal(gate_take(&w->gate, &t, w->hosts, NOW, &err), GATE_GOOD);
     assert_null(t.list);
     assert_int_equal(
         gate_check(&w->gate, &w->conf, with3, 3, 1, NOW, &none, &err), -1);
@@ -229,9 +230,104 @@ static void a_table_that_was_taken_refuses_like_the_file(void **state)
     assert_int_equal(
         gate_check(&w->gate, &w->conf, without3, 3, 1, NOW, &none, &err), 0);
     t.written = NOW;
-    gate_take(&w->gate, &t, w->hosts);
+    assert_int_equal(gate_take(&w->gate, &t, w->hosts, NOW, &err), GATE_SAME);
     assert_int_equal(
         gate_check(&w->gate, &w->conf, with3, 3, 1, NOW, &none, &err), 0);
+}
+
+/* A question without an answer that took so long, and when the next is put:
+ * ms after its end. */
+static int64_t pause_after(struct world *w, int64_t *now, int64_t took)
+{
+    struct errbuf news;
+    int64_t asked = *now, end;
+
+    *now += took;
+    gate_hears_nothing(&w->gate, asked, *now, &news);
+    end = *now;
+    while (!gate_may_ask(&w->gate, *now))
+        *now += 500;
+    return *now - end;
+}
+
+static enum gate_news age_at(struct world *w, int64_t now)
+{
+    struct errbuf news;
+
+    return gate_look_at_age(&w->gate, &w->conf, now, &news);
+}
+
+/* It was a minute, in which steps were built that nobody looked at. */
+static void slurmctld_is_asked_again_soon(void **state)
+{
+    static const int64_t pauses[] = {0, 4, 8, 16, 32, 60, 60};
+    struct world *w = *state;
+    int64_t now = NOW;
+
+    assert_true(gate_may_ask(&w->gate, now));
+    for (uint32_t i = 0; i < sizeof(pauses) / sizeof(*pauses); i++)
+        assert_int_equal(pause_after(w, &now, 20), pauses[i] * SEC);
+}
+
+static void questions_take_half_of_the_time_at_most(void **state)
+{
+    static const int64_t pauses[] = {10, 10, 10, 16, 32};
+    struct world *w = *state;
+    int64_t now = NOW;
+
+    for (uint32_t i = 0; i < sizeof(pauses) / sizeof(*pauses); i++)
+        assert_int_equal(pause_after(w, &now, 10 * SEC), pauses[i] * SEC);
+    assert_int_equal(pause_after(w, &now, 500 * SEC), 60 * SEC);
+}
+
+static void what_was_said_counts_while_there_is_no_answer(void **state)
+{
+    struct world *w = *state;
+    struct health_table t = {NOW, 8, 8, NULL, 0};
+    struct errbuf news;
+    int64_t now = NOW;
+
+    assert_int_equal(gate_take(&w->gate, &t, w->hosts, NOW, &news), GATE_SAME);
+    assert_false(gate_may_ask(&w->gate, NOW + SEC));
+    assert_true(gate_may_ask(&w->gate, NOW + 2 * SEC));
+    assert_int_equal(pause_after(w, &now, 20), 2 * SEC);
+    assert_int_equal(pause_after(w, &now, 20), 4 * SEC);
+    assert_int_equal(age_at(w, NOW + 30 * SEC), GATE_SAME);
+    assert_int_equal(age_at(w, NOW + 31 * SEC), GATE_UNFIT);
+    assert_int_equal(
+        gate_hears_the_same(&w->gate, NOW + 40 * SEC, NOW + 41 * SEC, &news),
+        GATE_GOOD);
+    assert_int_equal(age_at(w, NOW + 41 * SEC), GATE_GOOD);
+    assert_false(gate_may_ask(&w->gate, NOW + 42 * SEC));
+    assert_true(gate_may_ask(&w->gate, NOW + 43 * SEC));
+    assert_int_equal(pause_after(w, &now, 20), 2 * SEC);
+}
+
+static void a_clock_that_is_set_back_stops_no_questions(void **state)
+{
+    struct world *w = *state;
+    struct health_table t = {NOW, 8, 8, NULL, 0};
+    struct errbuf news;
+
+    gate_take(&w->gate, &t, w->hosts, NOW, &news);
+    assert_true(gate_may_ask(&w->gate, NOW - 3600 * SEC));
+}
+
+static void a_slurmctld_without_an_answer_is_told_once(void **state)
+{
+    struct world *w = *state;
+    struct health_table t = {NOW, 8, 8, NULL, 0};
+    struct errbuf news;
+
+    assert_int_equal(gate_hears_nothing(&w->gate, NOW, NOW, &news), GATE_GONE);
+    assert_string_equal(news.text,
+                        "slurmctld does not say which nodes' fabric is down; "
+                        "steps go by StalePolicy, and it is asked again");
+    assert_int_equal(gate_hears_nothing(&w->gate, NOW, NOW, &news), GATE_SAME);
+    assert_int_equal(gate_take(&w->gate, &t, w->hosts, NOW, &news), GATE_GOOD);
+    assert_string_equal(news.text,
+                        "slurmctld says again which nodes' fabric is down");
+    assert_int_equal(gate_hears_nothing(&w->gate, NOW, NOW, &news), GATE_GONE);
 }
 
 static void a_held_node_goes_when_slurm_has_seen_it_well_again(void **state)
@@ -621,6 +717,11 @@ int main(void)
         T(extra_becomes_a_line_of_the_table),
         T(extra_that_is_no_word_of_ours_refuses_nothing),
         T(a_table_that_was_taken_refuses_like_the_file),
+        T(slurmctld_is_asked_again_soon),
+        T(questions_take_half_of_the_time_at_most),
+        T(what_was_said_counts_while_there_is_no_answer),
+        T(a_clock_that_is_set_back_stops_no_questions),
+        T(a_slurmctld_without_an_answer_is_told_once),
         T(a_held_node_goes_when_slurm_has_seen_it_well_again),
         T(a_held_node_does_not_go_before_its_fault_is_told_of),
         T(a_held_node_is_refused_when_its_time_is_over),

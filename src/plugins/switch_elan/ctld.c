@@ -38,10 +38,6 @@
 
 #define TOLD_MS 500 /* srun has this long to show why its step is refused */
 #define TOLD_FORGET_MS 60000 /* not asked again by then: the launch is gone */
-/* A stepmgr asks slurmctld for the nodes' Extra no more often; after it has not
- * answered, which takes a while, much less. */
-#define EXTRA_ASK_MS 2000
-#define EXTRA_RETRY_MS 60000
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -59,7 +55,6 @@ static struct {
                                  * that ask once more; job_id 0: none */
     unsigned next_told;
     char *lease;         /* in a stepmgr: sealed by slurmctld */
-    int64_t ask_at;      /* in a stepmgr: next for the nodes' Extra; ms */
     time_t extras_as_of; /* slurmctld's time of the answer */
     bool good;           /* site was read without errors: steps can be built */
     bool seen;           /* an attempt to read it was made */
@@ -341,22 +336,20 @@ static void add_extra(const char *name, const char *extra, void *arg)
 
 /* The table is a file of slurmctld's machine.  What a stepmgr has of it is
  * what switchmgrd has written into Slurm's books. */
-static void ask_slurmctld(int64_t now)
+static enum gate_news ask_slurmctld(struct errbuf *news)
 {
-    struct extras e = {.table = {.written = now}};
-    int rc;
+    int64_t asked = clock_wall_ms();
+    struct extras e = {.table = {.written = asked}};
+    int rc = slurmabi_each_extra(&ctld.extras_as_of, add_extra, &e);
+    int64_t now = clock_wall_ms();
 
-    if (now < ctld.ask_at && ctld.ask_at - now <= EXTRA_RETRY_MS)
-        return;
-    rc = slurmabi_each_extra(&ctld.extras_as_of, add_extra, &e);
     if (rc == 0 && !e.failed)
-        gate_take(&ctld.gate, &e.table, ctld.site.hosts);
-    else if (rc == 1)
-        ctld.gate.reader.table.written = now;
-    else
-        gate_hears_nothing(&ctld.gate, now);
-    ctld.ask_at = clock_wall_ms() + (rc < 0 ? EXTRA_RETRY_MS : EXTRA_ASK_MS);
+        return gate_take(&ctld.gate, &e.table, ctld.site.hosts, now, news);
     health_table_free(&e.table);
+    if (rc == 1)
+        return gate_hears_the_same(&ctld.gate, asked, now, news);
+    ctld.extras_as_of = 0; /* all of them, next time */
+    return gate_hears_nothing(&ctld.gate, asked, now, news);
 }
 
 /* Ask the switch manager's table. */
@@ -374,7 +367,8 @@ static int look_at_health(struct build *b, struct errbuf *err)
         tell_of_health(gate_look(&ctld.gate, path, ctld.site.hosts, now, &news),
                        &news);
     else
-        ask_slurmctld(now);
+        while (gate_may_ask(&ctld.gate, clock_wall_ms()))
+            tell_of_health(ask_slurmctld(&news), &news);
     tell_of_health(gate_look_at_age(&ctld.gate, &ctld.mgr, now, &news), &news);
     rc = gate_check(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
                     b->step.options.rails, now, &b->step.no_broadcast, err);

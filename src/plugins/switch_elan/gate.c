@@ -85,23 +85,6 @@ enum gate_news gate_look(struct gate *g, const char *path,
     return changed ? tell(g, what, news) : GATE_SAME;
 }
 
-void gate_take(struct gate *g, struct health_table *table,
-               const struct elanhosts *hosts)
-{
-    health_table_free(&g->reader.table);
-    g->reader.table = *table;
-    g->reader.known = true;
-    g->absent_since = 0;
-    memset(table, 0, sizeof(*table));
-    list_nodes(g, hosts);
-}
-
-void gate_hears_nothing(struct gate *g, int64_t now)
-{
-    if (g->absent_since == 0)
-        g->absent_since = now;
-}
-
 void gate_forget_hosts(struct gate *g)
 {
     g->hosts = NULL;
@@ -111,6 +94,81 @@ void gate_free(struct gate *g)
 {
     health_table_reader_free(&g->reader);
     memset(g, 0, sizeof(*g));
+}
+
+#define ASK_MS 2000
+#define ASK_MAX_MS 60000
+
+bool gate_may_ask(const struct gate *g, int64_t now)
+{
+    /* Further off: the clock was set back. */
+    return now >= g->ask_at || g->ask_at - now > ASK_MAX_MS;
+}
+
+static enum gate_news answered(struct gate *g, int64_t now, struct errbuf *news)
+{
+    uint32_t before = g->unanswered;
+
+    g->absent_since = 0;
+    g->unanswered = 0;
+    g->ask_at = now + ASK_MS;
+    if (before == 0)
+        return GATE_SAME;
+    errprintf(news, "slurmctld says again which nodes' fabric is down");
+    return GATE_GOOD;
+}
+
+enum gate_news gate_take(struct gate *g, struct health_table *table,
+                         const struct elanhosts *hosts, int64_t now,
+                         struct errbuf *news)
+{
+    health_table_free(&g->reader.table);
+    g->reader.table = *table;
+    g->reader.known = true;
+    memset(table, 0, sizeof(*table));
+    list_nodes(g, hosts);
+    return answered(g, now, news);
+}
+
+enum gate_news gate_hears_the_same(struct gate *g, int64_t asked, int64_t now,
+                                   struct errbuf *news)
+{
+    g->reader.table.written = asked;
+    return answered(g, now, news);
+}
+
+/* Until the next question, after n without an answer, the last of which took
+ * `took`: never more than half of the time goes into them. */
+static int64_t pause_after(uint32_t n, int64_t took)
+{
+    int64_t pause = n < 6 ? (int64_t)ASK_MS << (n - 1) : ASK_MAX_MS;
+
+    if (pause < took)
+        pause = took;
+    return pause < ASK_MAX_MS ? pause : ASK_MAX_MS;
+}
+
+enum gate_news gate_hears_nothing(struct gate *g, int64_t asked, int64_t now,
+                                  struct errbuf *news)
+{
+    int64_t took = now - asked;
+
+    if (g->absent_since == 0)
+        g->absent_since = now;
+    g->unanswered++;
+    if (!g->reader.known && g->unanswered == 1 && took < ASK_MS)
+        g->ask_at = now;
+    else
+        g->ask_at = now + pause_after(g->unanswered, took);
+    if (g->unanswered != 1)
+        return GATE_SAME;
+    errprintf(news,
+              "slurmctld does not say which nodes' fabric is down; %s by "
+              "StalePolicy, and it is asked again",
+              g->reader.known ? "what it said last counts for StaleAfter, then "
+                                "steps go"
+                              : "steps go");
+    return GATE_GONE;
 }
 
 /* How long there has been no word that can be relied on, ms; 0: there is. */

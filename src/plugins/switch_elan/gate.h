@@ -42,6 +42,8 @@ struct gate {
     enum health_table_news last;   /* for the log: what was told last */
     bool stale_told;               /* the same of the table's age */
     struct gate_wait wait;         /* of the last step that was told to wait */
+    int64_t ask_at;                /* in place of the file: not before; ms */
+    uint32_t unanswered;           /* questions since the last answer */
 };
 
 /* What is new for the log; all but GATE_SAME come with a text. */
@@ -64,12 +66,24 @@ enum gate_news gate_look_at_age(struct gate *gate, const struct mgrconf *conf,
                                 int64_t now, struct errbuf *news);
 /* The hosts are about to change or go. */
 void gate_forget_hosts(struct gate *gate);
-/* In place of the file: take what *table has, which is cleared. */
-void gate_take(struct gate *gate, struct health_table *table,
-               const struct elanhosts *hosts);
-/* In place of the file: there is no word at `now`; what was stays. */
-void gate_hears_nothing(struct gate *gate, int64_t now);
 void gate_free(struct gate *gate);
+
+/* In place of the file, where somebody is asked for what it has: is it time to
+ * ask?  Every two seconds; while there is no answer at longer and longer
+ * intervals, up to a minute, for a question that is not answered takes a
+ * while.  The first one, before which nothing is known, is put again at once
+ * when it did not take long. */
+bool gate_may_ask(const struct gate *gate, int64_t now);
+/* What became of a question that was put at `asked` and ended at `now`: the
+ * answer is *table, which is cleared; nothing has changed since the last; or
+ * there is none, and what was known stays.  The news are for the log. */
+enum gate_news gate_take(struct gate *gate, struct health_table *table,
+                         const struct elanhosts *hosts, int64_t now,
+                         struct errbuf *news);
+enum gate_news gate_hears_the_same(struct gate *gate, int64_t asked,
+                                   int64_t now, struct errbuf *news);
+enum gate_news gate_hears_nothing(struct gate *gate, int64_t asked, int64_t now,
+                                  struct errbuf *news);
 
 /* May a step be built on the nodes with ids[0..n) (rail 0) that uses `rails`
  * rails?  0; or -1 with text and errno: EBUSY the fault is younger than
