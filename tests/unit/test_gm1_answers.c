@@ -440,8 +440,8 @@ static void is_of_the_document(struct world *w, uint32_t node, void *body,
 static void nothing_is_said_that_the_document_lacks(void **state)
 {
     static const enum gm1_subtype all[] = {
-        GM1_SCOUT,  GM1_CONFIG,      GM1_REPLY,            GM1_PROBE,
-        GM1_VERIFY, GM1_CLOUD_QUERY, GM1_CLOUD_QUERY_REPLY};
+        GM1_SCOUT,       GM1_CONFIG,           GM1_REPLY, GM1_PROBE, GM1_VERIFY,
+        GM1_CLOUD_QUERY, GM1_CLOUD_QUERY_REPLY};
     const struct hostside_config minimal = {.minimal = true};
     unsigned seen[GM1_CLOUD_QUERY_REPLY + 1] = {0};
     struct world *w = cloud_world(500);

@@ -287,8 +287,8 @@ static void only_the_rest_is_asked_for(void **state)
 
 /* The answers of two gateways to one query each. */
 struct swapped {
-    uint8_t body[GM1_CLOUD_QUERY_REPLY_SIZE +
-                 GM1_MEMBERS_MAX * GM1_MEMBER_SIZE];
+    uint8_t
+        body[GM1_CLOUD_QUERY_REPLY_SIZE + GM1_MEMBERS_MAX * GM1_MEMBER_SIZE];
     size_t len;
     uint32_t by, mapper;
     bool done;

@@ -361,10 +361,8 @@ static void names_do_not_travel(void **state)
     map = gm2_map_new(net, &version, levels, NULL);
     assert_non_null(map);
     for (uint32_t which = 0; which < gm2_map_pieces(map); which++) {
-        struct gm2_message msg =
-            message(GM2_PIECE, GM2_LX_QUERYING_MAP_PIECE);
-        size_t len =
-            gm2_map_encode_piece(map, which, &msg, body, sizeof(body));
+        struct gm2_message msg = message(GM2_PIECE, GM2_LX_QUERYING_MAP_PIECE);
+        size_t len = gm2_map_encode_piece(map, which, &msg, body, sizeof(body));
 
         assert_in_range(len, GM2_PIECE_SIZE, GM2_MESSAGE_MAX);
         assert_null(memmem(body, len, "of-site", 7));

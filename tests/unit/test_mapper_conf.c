@@ -150,8 +150,8 @@ static void keys_reach_the_engines(void **state)
 static void flags_reach_the_engines(void **state)
 {
     static const char *const keys[] = {
-        "Thrash", "MapOnce",   "MapIncrementally", "NoMapDeltas",   "NoXbarCheck",
-        "Pause",  "NoVerify",  "ConfigsInOrder",   "NoRoutes",      "NonClos"};
+        "Thrash", "MapOnce",  "MapIncrementally", "NoMapDeltas", "NoXbarCheck",
+        "Pause",  "NoVerify", "ConfigsInOrder",   "NoRoutes",    "NonClos"};
     enum { NFLAGS = sizeof(keys) / sizeof(keys[0]) };
 
     (void)state;

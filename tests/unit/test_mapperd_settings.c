@@ -148,14 +148,9 @@ static void an_option_is_its_key(void **state)
 
 static void each_word_of_the_document_is_its_own(void **state)
 {
-    static const char *const words[] = {"--thrash",
-                                        "--pause",
-                                        "--map-once",
-                                        "--map-incrementally",
-                                        "--non-clos",
-                                        "--no-xbar-check",
-                                        "--printeur",
-                                        "--verbose"};
+    static const char *const words[] = {
+        "--thrash",   "--pause",         "--map-once", "--map-incrementally",
+        "--non-clos", "--no-xbar-check", "--printeur", "--verbose"};
     enum { NWORDS = sizeof(words) / sizeof(words[0]) };
     struct settings s;
     struct errbuf err;
