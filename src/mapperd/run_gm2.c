@@ -172,6 +172,7 @@ static void status(const struct mapperd *d, struct json_object *out)
     jsonx_add_bool(out, "leader", s.leader);
     jsonx_add_bool(out, "valid", s.valid);
     jsonx_add_bool(out, "complete", s.complete);
+    jsonx_add_bool(out, "unchecked", d->settings.no_xbar_check);
     engine_put_address(out, "map_leader", s.version.leader);
     jsonx_add_int(out, "map_version", s.version.counter);
     engine_put_address(out, "parent", s.parent);

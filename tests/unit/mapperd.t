@@ -132,6 +132,10 @@ soon "the map file holds the net: 16 hosts, 12 crossbars or fewer" "16" \
     grep -c '^host' "$tmp/map0"
 same "the map file is one that mapperd --check reads" 0 \
     "$("$mapperd" --check="$tmp/map0" >"$tmp/check" 2>&1; echo $?)"
+"$build/tests/unit/same_net" --write "$net" "$tmp/truth"
+same "... and it is the fabric that is there" 0 \
+    "$("$build/tests/unit/same_net" "$tmp/truth" "$tmp/map0" >"$tmp/check" 2>&1
+    echo $?)"
 same "the pid file holds the living pid" "${mapper[3]}" "$(cat "$tmp/pid3/pid.0")"
 
 # ---- a cable is pulled and put back ----
@@ -365,6 +369,34 @@ same "the second board has a pid file of its own" "pid.1 ${mapper[0]}" \
 until_ok 10 grep -q ': debug: packet .* sent' "$tmp/m0.log"
 same "-v: each packet is told" 0 $?
 stop_mapper TERM 0
+
+# Hosts 2 and 3 are at ports 2 and 3 of their crossbar; nobody maps on host 2.
+printed() { # TEXT: it has come
+    "$build/tests/unit/gm_printf" "$tmp/hsnd2" 81 "$1" &&
+        grep -q 'packet 0x01f0 of .* received' "$tmp/m3.log"
+}
+print_to_3() { # TEXT OPTION..: what a mapper there says of it
+    : >"$tmp/m3.log"
+    start_mapperd 3 -v "${@:2}"
+    until_ok 20 test -S "$tmp/m3.ctl"
+    until_ok 20 printed "$1"
+    stop_mapper TERM 3
+    sed -n 's/.*network printf: //p' "$tmp/m3.log" | sort -u
+}
+same "--printeur: what others print is told, as text" 'at 5?[31m of us' \
+    "$(print_to_3 $'at 5\e[31m of us' --printeur)"
+same "... and without it nothing of it" "" "$(print_to_3 'at 6')"
+
+unchecked() { # OPTION..: does status say so of the map?
+    start_mapperd 0 "$@"
+    until_ok 20 test -S "$tmp/m0.ctl"
+    call "$tmp/m0.ctl" '{"verb":"status"}' |
+        grep -o '"unchecked": *[a-z]*' | tr -d ' '
+    stop_mapper TERM 0
+}
+same "--no-xbar-check: status says that nobody checked the links" \
+    '"unchecked":true "unchecked":false' \
+    "$(unchecked --no-xbar-check) $(unchecked)"
 echo "VerboseFile=$tmp/verbose.conf" >"$tmp/more"
 start_mapperd 0
 rm "$tmp/more"

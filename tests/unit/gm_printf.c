@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * gm_printf SOCKET BYTE TEXT: the hsnd at SOCKET sends a network printf
+ * (mapperd's --printeur) along a route of one byte.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hsn/libhsn.h"
+#include "mapperd/mapperd.h"
+
+int main(int argc, char **argv)
+{
+    uint8_t byte = argc == 4 ? (uint8_t)strtoul(argv[2], NULL, 16) : 0;
+    struct hsn_raw p = {
+        .route = &byte, .route_len = 1, .subtype = MAPPERD_PRINTF};
+    struct hsn *h;
+    int rc;
+
+    if (argc != 4)
+        return 2;
+    p.payload = argv[3];
+    p.len = strlen(argv[3]);
+    h = hsn_raw_open(argv[1], HSN_TYPE_MAPPER);
+    if (!h) {
+        perror(argv[1]);
+        return 1;
+    }
+    while ((rc = hsn_raw_send(h, &p)) < 0 && errno == EAGAIN)
+        hsn_wait_send(h, -1);
+    hsn_close(h);
+    return rc < 0;
+}
