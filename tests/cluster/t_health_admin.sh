@@ -162,4 +162,35 @@ case_control_socket_is_for_root() {
     assert_code 0
 }
 
+# ADDRESS:PORT, as in /proc, of each TCP socket at which switchmgrd listens.
+listens() {
+    local pid inode
+    for pid in $(switchmgr_pids); do
+        for inode in $(find "/proc/$pid/fd" -lname 'socket:*' -printf '%l\n' |
+            tr -dc '0-9\n'); do
+            awk -v inode="$inode" '$4 == "0A" && $10 == inode { print $2 }' \
+                "/proc/$pid/net/tcp" "/proc/$pid/net/tcp6"
+        done
+    done | sort -u
+}
+
+# Reports come by a Unix socket here.
+case_there_is_no_page_unless_a_place_is_named() { # WP-06
+    local begin
+    begin=$(switchmgr_log | wc -l)
+    switchmgr_stop
+    switchmgr_conf
+    switchmgr_start
+    assert_empty "$(listens)" "places without MetricsListen"
+    switchmgr_stop
+    assert_empty "$(switchmgr_log | tail -n +$((begin + 1)) |
+        grep 'metrics at')" "what is said of it"
+    switchmgr_conf MetricsListen=0
+    switchmgr_start
+    assert_equal 0100007F "$(listens | sed 's/:.*//')" "where a port alone is"
+    switchmgr_stop
+    switchmgr_conf MetricsListen=127.0.0.1:0
+    switchmgr_start
+}
+
 run_cases
