@@ -1024,13 +1024,12 @@ static void child_replied(struct gm2 *m, unsigned which,
 {
     const struct gm2_version *mine = &m->map->version, *theirs = &msg->version;
     struct gm2_partner *child = &m->child[which];
-    bool valid = msg->flags & GM2_VALID;
 
     if (disowned(m, msg)) {
         doubt(m, msg);
         return;
     }
-    child->same = valid && gm2_version_equal(theirs, mine);
+    child->same = gm2_version_equal(theirs, mine);
     child->done = child->same ? msg->reply.done : 0;
     gm2_sum_done(m);
 }
