@@ -368,6 +368,7 @@ struct mapping {
     struct gm2 *m;
     struct gm2_message scout; /* its first; reason 0: none yet */
     struct gm2_route way;
+    unsigned nscouts;         /* along the way of the first */
     struct gm2_message pause; /* the first */
     struct gm2_route pause_way;
     unsigned npauses;
@@ -387,6 +388,8 @@ static void hear_mapping(const uint8_t *route, size_t nroute, const void *body,
         p->scout = msg;
         p->way = way;
     }
+    p->nscouts += msg.reason == GM2_LX_MAPPING && way.len == p->way.len &&
+                  memcmp(way.byte, p->way.byte, way.len) == 0;
     if (msg.reason == GM2_LX_PAUSE && p->npauses++ == 0) {
         p->pause = msg;
         p->pause_way = way;
@@ -455,6 +458,32 @@ static void answers_of_another_session_are_late(void **state)
     gm2_free(p.m);
 }
 
+/* One of the search that runs says that the route leads back to its own port,
+ * which needs no other try; one of a search before says nothing. */
+static void an_own_scout_of_another_session_says_nothing(void **state)
+{
+    for (uint32_t other = 0; other < 2; other++) {
+        struct gm2_message own;
+        struct mapping p;
+        uint8_t body[200];
+        uint64_t begun;
+
+        make_mapping(&p, false, 0);
+        begun = mapping_status(&p).counters.explorations;
+        own = p.scout;
+        own.session ^= other;
+        gm2_input(p.m, 0, body, gm2_encode(body, sizeof(body), &own));
+        while (p.nscouts == 1 &&
+               mapping_status(&p).counters.explorations == begun &&
+               mapping_status(&p).state == GM2_STATE_MAPPING)
+            gm2_tick(p.m, gm2_deadline(p.m));
+        assert_int_equal(p.nscouts > 1 &&
+                             mapping_status(&p).counters.explorations == begun,
+                         other);
+        gm2_free(p.m);
+    }
+}
+
 /* For as long as is set, along the way of the scout; nobody without the
  * option. */
 static void who_is_met_is_paused_for_the_time_that_is_set(void **state)
@@ -482,6 +511,7 @@ static void who_is_met_is_paused_for_the_time_that_is_set(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(which_map_that_is_told_of_is_fetched),
     cmocka_unit_test(answers_of_another_session_are_late),
+    cmocka_unit_test(an_own_scout_of_another_session_says_nothing),
     cmocka_unit_test(who_is_met_is_paused_for_the_time_that_is_set),
     cmocka_unit_test(a_passive_mapper_pings_each_second),
     cmocka_unit_test(a_mute_parent_is_lost_after_30_tries),

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,21 @@
 #include <cmocka.h>
 
 #include "base/local.h"
+
+/* What the kernel answers when it is asked for the other end's pidfd; 0: what
+ * it really does. */
+static int pidfd_error;
+
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+    if (pidfd_error) {
+        errno = pidfd_error;
+        return -1;
+    }
+    return __real_getsockopt(fd, level, name, value, len);
+}
 
 /* A path left behind is taken, that of somebody who listens is not. */
 static void a_local_path_belongs_to_who_listens(void **state)
@@ -122,9 +138,38 @@ static void who_has_ended_is_not_taken_for_another(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* Only a kernel that cannot say whose the other end is leaves it to the number;
+ * one that says it has ended is believed, though somebody has the number. */
+static void a_number_is_asked_for_only_where_the_kernel_cannot_say(void **state)
+{
+    static const struct {
+        int error;
+        bool opened;
+    } cases[] = {{ENOPROTOOPT, true},
+                 {EOPNOTSUPP, true},
+                 {ESRCH, false},
+                 {ENODATA, false},
+                 {EINVAL, false}};
+    int ends[2], pidfd;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pidfd_error = cases[i].error;
+        pidfd = local_peer_pidfd(ends[0], getpid());
+        pidfd_error = 0;
+        assert_int_equal(pidfd >= 0, cases[i].opened);
+        if (pidfd >= 0)
+            close(pidfd);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_number_is_asked_for_only_where_the_kernel_cannot_say),
         cmocka_unit_test(a_local_path_belongs_to_who_listens),
         cmocka_unit_test(who_finds_a_local_path_is_heard),
         cmocka_unit_test(who_has_ended_is_not_taken_for_another),
