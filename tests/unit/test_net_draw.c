@@ -46,6 +46,21 @@ static unsigned count(const char *text, const char *word)
     return n;
 }
 
+static void a_drawing_is_one_graph(void **state)
+{
+
+    for (int i = 0; i < 2; i++) {
+        const struct net_drawing how = {
+            .what = (i ? NET_DRAW_COLLAPSED : NET_DRAW_ALL)};
+        char *text = dot_of("C64", &how);
+
+        assert_int_equal(strncmp(text, "graph fabric {\n", 15), 0);
+        assert_string_equal(text + strlen(text) - 2, "}\n");
+        assert_int_equal(count(text, "graph fabric"), 1);
+        free(text);
+    }
+}
+
 static void sixty_four_hosts_are_all_drawn(void **state)
 {
     char *text = dot_of("C64", NULL);
@@ -219,6 +234,7 @@ static void what_hangs_on_nothing_is_drawn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_drawing_is_one_graph),
         cmocka_unit_test(sixty_four_hosts_are_all_drawn),
         cmocka_unit_test(two_thousand_hosts_are_collapsed),
         cmocka_unit_test(health_is_painted),

@@ -270,6 +270,8 @@ static void the_room_of_a_job_is_counted(void **state)
 {
     assert_int_equal(impi_spawn_room("4", NULL), 4);
     assert_int_equal(impi_spawn_room("4(x3),2", NULL), 14);
+    assert_int_equal(impi_spawn_room("0,4", NULL), 4); /* one has none left */
+    assert_int_equal(impi_spawn_room("4,-1", NULL), 0);
     assert_int_equal(impi_spawn_room("5(x3),1", "2"), 6);
     assert_int_equal(impi_spawn_room(NULL, NULL), 0);
     assert_int_equal(impi_spawn_room("", "1"), 0);
