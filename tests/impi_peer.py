@@ -6,9 +6,10 @@ It does what the oldest peers do: lock-step, header, label and data in writes
 of their own, exactly the 14 labels, and it gives up on anything it did not
 just ask for.  As a program it plays one client of one process:
 
-    impi_peer.py HOST:PORT CLIENT [--key N [--burst]]
+    impi_peer.py HOST:PORT CLIENT [--key N [--burst | --extra]]
 
 --burst: it sends all labels before it reads an answer, which IMPI allows.
+--extra: it has a label of its own, which others may not know.
 
 The tests use class Peer.
 """
@@ -25,6 +26,7 @@ NHOSTS, NPROCS, DATALEN, TAGUB, XSIZE, MAXLINEAR = (
 H_IPV6, H_PORT, H_NPROCS, H_ACKMARK, H_HIWATER = (
     0x2000, 0x2100, 0x2200, 0x2300, 0x2400)
 P_IPV6, P_PID = 0x3000, 0x3100
+EXTRA = 0x2480
 PATIENCE = 60  # seconds; only a broken server makes us wait
 
 
@@ -90,7 +92,8 @@ class Peer(Wire):
         cmd, length, back, mask = self.ints(4)
         if cmd != COLL or back != label:
             raise Strict("label 0x%x, expected 0x%x" % (back, label))
-        if mask != (1 << self.nclients) - 1:
+        if mask != (1 << self.client if label == EXTRA
+                    else (1 << self.nclients) - 1):
             raise Strict("label 0x%x: mask 0x%x" % (label, mask))
         self.got[label] = self.read(length - 8)
 
@@ -146,10 +149,21 @@ class Peer(Wire):
         self.sock.close()
 
 
+class Extra(Peer):
+    """Says a label of its own between those of the hosts and the processes."""
+
+    def labels(self):
+        for label, data in super().labels():
+            if label == P_IPV6:
+                yield EXTRA, b"of our own"
+            yield label, data
+
+
 def main():
     host, port = sys.argv[1].rsplit(":", 1)
     key = int(sys.argv[4]) if sys.argv[3:4] == ["--key"] else None
-    peer = Peer((host, int(port)), int(sys.argv[2]), key=key)
+    peer = (Extra if "--extra" in sys.argv else Peer)(
+        (host, int(port)), int(sys.argv[2]), key=key)
     if "--burst" in sys.argv:
         peer.burst()
     else:

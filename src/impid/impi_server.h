@@ -64,6 +64,7 @@ struct server_start {
      * impirun starts it. */
     uint32_t world;
     char auth[SERVER_AUTH_MAX]; /* preference list, empty: strongest first */
+    bool withhold; /* labels beyond 0.0 from those that do not say them */
 };
 
 /* Where srun leaves the listener that it has made, so that it knows the

@@ -96,6 +96,12 @@ static int set_stdio(struct server_start *s, const char *v)
     return s->stdio ? 0 : -1;
 }
 
+static int set_withhold(struct server_start *s, const char *v)
+{
+    s->withhold = strcmp(v, "1") == 0;
+    return s->withhold ? 0 : -1;
+}
+
 static int set_fanout(struct server_start *s, const char *v)
 {
     return number_parse(&s->fanout, v, 2, SF_AGENTS_MAX);
@@ -135,6 +141,7 @@ static const struct key {
     {"fanout", false, set_fanout},
     {"world", false, set_world},
     {"auth", false, set_auth},
+    {"withhold", false, set_withhold},
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 

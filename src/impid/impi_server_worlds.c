@@ -294,6 +294,7 @@ static int world_open(struct world *w, struct errbuf *err)
         .methods = w->methods,
         .nmethods = server_world_methods(w, err),
         .auth_timeout_ms = AUTH_TIMEOUT_MS,
+        .withhold = w->server->start.withhold,
         .notice_ms = NOTICE_MS,
         .event = on_event,
         .arg = w,

@@ -13,7 +13,7 @@
 #include "impid/user_env.h"
 
 static const char help[] =
-    "usage: impirun -server N [-port P] [-auth LIST]\n"
+    "usage: impirun -server N [-port P] [-auth LIST] [-withhold]\n"
     "       impirun -client RANK HOST:PORT [-np N] COMMAND [ARG ...]\n"
     "       impirun -server N -file APPFILE [-launcher COMMAND]\n"
     "\n"
@@ -24,6 +24,8 @@ static const char help[] =
     "  -port P         listen there or fail\n"
     "  -auth LIST      authentication methods, best first: numbers and ranges\n"
     "                  (0 none, 1 key, 30 MUNGE); others are refused\n"
+    "  -withhold       labels that are not of IMPI 0.0 go only to the clients\n"
+    "                  that said them, too\n"
     "  -client RANK    be client RANK of that server: its ranks follow those\n"
     "                  of the clients before it\n"
     "  -np N           processes of this client, all on this machine "
@@ -75,6 +77,10 @@ static int server_option(struct impirun *run, char **argv)
 {
     uint32_t port;
 
+    if (strcmp(argv[0], "-withhold") == 0) {
+        run->withhold = true;
+        return 1;
+    }
     if (strcmp(argv[0], "-port") == 0) {
         if (number_parse(&port, argv[1], 1, UINT16_MAX) < 0)
             return -usage("-port wants a port number", argv[1]);

@@ -26,6 +26,7 @@ struct impirun {
     uint32_t nclients;    /* -server */
     uint16_t port;        /* -port, 0: any */
     const char *auth;     /* -auth, or NULL */
+    bool withhold;        /* -withhold */
     const char *file;     /* -file, or NULL */
     const char *launcher; /* -launcher, or NULL: ssh */
     bool is_client;

@@ -55,7 +55,8 @@ static int start(struct server_words *c, const struct impirun *run,
                                .munge = "",
                                .log = getenv(ENV_LOG),
                                .world = run->nclients,
-                               .auth = run->auth};
+                               .auth = run->auth,
+                               .withhold = run->withhold};
     struct impi_site site;
 
     if (impi_site_read(&site, SITEDIR_CONF(CONF_NAME), err) < 0)

@@ -176,14 +176,15 @@ static int say_start(int fd, const struct server_options *o,
                  nlines(has));
     if (o->fanout)
         snprintf(fanout, sizeof(fanout), " fanout=%u", o->fanout);
-    len = asprintf(&line,
-                   "start secret=%s job=%u step=%u agents=%u tasks=%u bind=%s "
-                   "advertise=%s ports=%u-%u munge=%s world=%u auth=%s "
-                   "listener=4%s%s%s\n",
-                   o->secret, o->job, o->step, o->agents, o->tasks, o->bind,
-                   o->advertise, o->port_lo, o->port_hi, o->munge, o->world,
-                   o->auth ? o->auth : "", presence,
-                   has->stdio ? " stdio=1" : "", fanout);
+    len =
+        asprintf(&line,
+                 "start secret=%s job=%u step=%u agents=%u tasks=%u bind=%s "
+                 "advertise=%s ports=%u-%u munge=%s world=%u auth=%s "
+                 "listener=4%s%s%s%s\n",
+                 o->secret, o->job, o->step, o->agents, o->tasks, o->bind,
+                 o->advertise, o->port_lo, o->port_hi, o->munge, o->world,
+                 o->auth ? o->auth : "", presence, has->stdio ? " stdio=1" : "",
+                 o->withhold ? " withhold=1" : "", fanout);
 
     if (len < 0)
         return -1;

@@ -26,6 +26,7 @@ struct server_options {
     uint32_t fanout;   /* of the tree of agents; 0: the usual */
     uint32_t world;    /* not for agents: an IMPI server for so many clients */
     const char *auth;  /* preference list for these, or NULL */
+    bool withhold;     /* labels beyond 0.0 from those that do not say them */
     char *const *env;  /* its environment; NULL: ours */
     bool stdio;        /* it may write where we do, for steps that it starts */
 };

@@ -117,6 +117,34 @@ LINES
     report $? application_file
 }
 
+# All have ended before impirun does, and its code is the worst of theirs.
+case_worst_of_an_application_file()
+{
+    local rc
+    cat >"$TMPDIR/last" <<LAST
+#!/bin/sh
+$dir/ring.mpich
+until [ -e $TMPDIR/first.ended ]; do sleep 0.1; done
+: >$TMPDIR/last.ended
+exit 5
+LAST
+    cat >"$TMPDIR/first" <<FIRST
+#!/bin/sh
+$dir/ring.openmpi
+: >$TMPDIR/first.ended
+FIRST
+    chmod +x "$TMPDIR"/{first,last}
+    printf '%s\n' "localhost -client 0 \$hostport $TMPDIR/last" \
+        "localhost -client 1 \$hostport $TMPDIR/first" >"$TMPDIR/appfile"
+    "${limited[@]}" 100 "$impirun" -server 2 -file "$TMPDIR/appfile" \
+        >"$TMPDIR/out.1" 2>&1
+    rc=$?
+    echo "code $rc" >>"$TMPDIR/out.1"
+    [ $rc = 5 ] && [ -e "$TMPDIR/last.ended" ] &&
+        grep -q '^PASS ring' "$TMPDIR/out.1"
+    report $? worst_of_an_application_file
+}
+
 # As it stands in the manual page; rsh is a pretence.
 case_example_of_the_manual_page()
 {
@@ -299,6 +327,27 @@ impid_of_client()
 }
 
 # Whether its impi-server knew of it or not, which would wait for it.
+# Who does not know a label of another client may end at it.
+case_withheld_labels()
+{
+    local word=$1 want=$2 rc
+    # shellcheck disable=SC2086
+    start_server 2 $word
+    python3 "$tests/impi_peer.py" "$hostport" 0 --key "$IMPI_AUTH_KEY" --extra \
+        >"$TMPDIR/out.0" 2>&1 &
+    pids=" $!"
+    python3 "$tests/impi_peer.py" "$hostport" 1 --key "$IMPI_AUTH_KEY" \
+        >"$TMPDIR/out.1" 2>&1
+    rc=$?
+    codes_of_all >"$TMPDIR/out.codes"
+    if [ "$want" = withheld ]; then
+        [ "$rc $(cat "$TMPDIR/out.codes")" = "0 0 0" ]
+    else
+        [ $rc != 0 ] && grep -q 'label 0x2480, expected' "$TMPDIR/out.1"
+    fi
+    report $? "labels_of_others: $want"
+}
+
 case_killed_impid_ends_the_client()
 {
     local impid=
@@ -555,9 +604,12 @@ case_ranks_follow_the_clients
 case_application_file
 case_example_of_the_manual_page
 case_launcher_of_other_machines
+case_worst_of_an_application_file
 case_application_file_of_another_number
 case_who_has_another_key_stays_out
 case_list_of_methods
+case_withheld_labels "" sent
+case_withheld_labels -withhold withheld
 case_killed_impid_ends_the_client
 case_nobody_at_that_address
 cases_of_mistakes_in_the_application_file
