@@ -391,12 +391,7 @@ static void put_addr(struct bytebuf *o, const uint8_t addr[IMPI_HOSTID_SIZE])
 /* How many we offer. */
 static uint32_t count_versions(const struct impi_join *j)
 {
-    uint32_t n = j->o.versions ? j->o.nversions : 1;
-
-    while (n > 1 && j->o.versions && j->o.version_cap &&
-           impi_version_compare(&j->o.versions[n - 1], j->o.version_cap) > 0)
-        n--;
-    return n;
+    return j->o.versions ? j->o.nversions : 1;
 }
 
 static void join_send_version(struct impi_join *j)

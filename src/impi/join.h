@@ -67,7 +67,6 @@ struct impi_join_options {
     bool reorder;
     const struct impi_version *versions; /* ascending; NULL: 0.0 alone */
     uint32_t nversions;
-    const struct impi_version *version_cap; /* user's limit, or NULL */
     uint32_t maxdatalen;
     int32_t tagub;
     int32_t coll_xsize, coll_maxlinear; /* -1: the default */

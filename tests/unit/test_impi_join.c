@@ -197,6 +197,16 @@ static void procs_are_indexed_by_client_then_host(void **state)
         }
     assert_int_equal(rank, 20);
     end_world();
+    /* The hosts of a client have three, two and one. */
+    three();
+    job.clients[0].hosts[0].nprocs = 3;
+    job.clients[0].hosts[2].nprocs = 1;
+    expect_world();
+    for (uint32_t k = 0; k < 6; k++) {
+        assert_int_equal(world[2].procs[k].host, k < 3 ? 0 : k < 5 ? 1 : 2);
+        assert_true(world[2].procs[k].pid == 100 + k);
+    }
+    end_world();
 }
 
 /* Plain tasks dealt out cyclically: ranks 0,3 1,4 2,5 on three clients. */
@@ -305,23 +315,16 @@ static void highest_common_version(void **state)
     end_world();
 }
 
-static void cap_version(const struct impi_version *cap)
+/* Ours say 0.0 alone, so that nothing is above it that could be capped. */
+static void higher_versions_of_a_peer_are_not_chosen(void **state)
 {
     three();
-    for (int c = 0; c < 3; c++) {
-        job.clients[c].o.versions = versions[c];
-        job.clients[c].o.nversions = nversions[c];
-    }
-    job.clients[1].o.version_cap = cap;
+    job.clients[1].o.versions = versions[1];
+    job.clients[1].o.nversions = nversions[1];
     expect_world();
-    assert_int_equal(world[0].version_minor, cap->minor);
+    assert_int_equal(world[0].version_major, 0);
+    assert_int_equal(world[0].version_minor, 0);
     end_world();
-}
-
-static void version_can_be_capped(void **state)
-{
-    cap_version(&(const struct impi_version){0, 0});
-    cap_version(&(const struct impi_version){0, 1}); /* itself still goes */
 }
 
 static void version_arrays_are_checked(void **state)
@@ -556,7 +559,7 @@ int main(void)
         cmocka_unit_test(native_data_need_equal_representations),
         cmocka_unit_test(secret_is_our_own_and_never_sent),
         cmocka_unit_test(highest_common_version),
-        cmocka_unit_test(version_can_be_capped),
+        cmocka_unit_test(higher_versions_of_a_peer_are_not_chosen),
         cmocka_unit_test(version_arrays_are_checked),
         cmocka_unit_test(smallest_datalen_rules),
         cmocka_unit_test(smallest_tagub_rules),
