@@ -959,6 +959,8 @@ struct impi_coll_rules coll_rules(void)
     int32_t n = impi_be.world.coll_maxlinear;
 
     return (struct impi_coll_rules){.maxlinear = n > 0 ? (uint32_t)n : 0,
+                                    .linear_below =
+                                        impi_be.tolerated.linear_below,
                                     .exchange = !comm_strict()};
 }
 

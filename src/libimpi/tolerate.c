@@ -15,6 +15,7 @@ static const struct {
 } words[] = {
     {"bcast-master", offsetof(struct tolerated, bcast_master)},
     {"big-endian", offsetof(struct tolerated, big_endian)},
+    {"linear-below", offsetof(struct tolerated, linear_below)},
     {"long8", offsetof(struct tolerated, long8)},
     {"native-order", offsetof(struct tolerated, native_order)},
     {"reduce-p2p", offsetof(struct tolerated, reduce_p2p)},
@@ -43,8 +44,8 @@ int tolerate_parse(struct tolerated *t, const char *list, struct errbuf *err)
         if (len > 0 && !take(t, list, len))
             return errprintf(err,
                              "IMPI_TOLERATE: unknown word '%.*s'; "
-                             "bcast-master, big-endian, long8, native-order "
-                             "and reduce-p2p are known",
+                             "bcast-master, big-endian, linear-below, long8, "
+                             "native-order and reduce-p2p are known",
                              (int)len, list);
         list += len;
     }

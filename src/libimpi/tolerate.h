@@ -14,6 +14,7 @@
 
 struct tolerated {
     bool bcast_master; /* all Bcasts of a client of ours from its master */
+    bool linear_below; /* collectives of MAXLINEAR clients go by trees */
     bool long8;        /* MPI_LONG has 8 bytes on the wire */
     bool native_order; /* data travel as they are in memory */
     bool big_endian;   /* they do not, although the peer looks like it */

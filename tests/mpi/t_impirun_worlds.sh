@@ -192,12 +192,43 @@ case_unknown_tolerance_is_named()
     report $? unknown_tolerance_is_named
 }
 
+# Its second connection is closed, and the log of our host says of whom.
+case_host_comes_twice() # RANK FAMILY
+{
+    mkdir -p "$TMPDIR/logs"
+    SLURM_IMPI_LOG=$TMPDIR/logs strict_world "$@" --twice &&
+        cat "$TMPDIR"/logs/* >"$TMPDIR/out.log" && grep -q 'a stranger said that it was a host: dropped' "$TMPDIR/out.log"
+    report $? "host_comes_twice: our client $1 is $2"
+}
+
+# case_thresholds REDUCE GATHER BYTES [VARIABLE=VALUE]: so many messages of each
+# go to rank 0 from four clients, of which the second has two processes.
+case_thresholds()
+{
+    local rank=0 spec got
+    export IMPI_TRACE=1 "${4-IMPI_TRACE=1}"
+    start_server 4
+    for spec in 1:mpich 2:openmpi 1:mpich 1:openmpi; do
+        client $rank "${spec%:*}" "$dir/thresholds.${spec#*:}" "$3"
+        rank=$((rank + 1))
+    done
+    set -- "$@" IMPI_TRACE
+    unset IMPI_TRACE "${4%%=*}"
+    codes_of_all >"$TMPDIR/out.codes"
+    got="$(grep -c 'rank 0: from .* DATA.* tag 190 ' "$TMPDIR/out.0")"
+    got+=" $(grep -c 'rank 0: from .* DATA.* tag 130 ' "$TMPDIR/out.0")"
+    echo "messages: $got" >"$TMPDIR/out.got"
+    [ "$got" = "$1 $2" ] && grep -q '^PASS thresholds' "$TMPDIR/out.0"
+    report $? "thresholds: $3 bytes, $4"
+}
+
 need_both ring
 need_stage impirun
 case_strict 0 mpich
 case_strict 1 openmpi
 case_strict 0 openmpi --strangers
 case_strict 1 mpich
+case_host_comes_twice 0 mpich
 case_strict_peer_sees_tcp_only 0 openmpi
 case_strict_peer_sees_tcp_only 1 mpich
 if [ "$(id -u)" = 0 ]; then
@@ -219,6 +250,13 @@ case_warned 0 1 mpich big-endian garbage
 case_warned 1 0 mpich "" changed garbage
 case_warned 0 1 openmpi "" changed
 case_ours_are_not_warned_of
+case_thresholds 3 3 1023
+case_thresholds 3 4 1024
+case_thresholds 3 3 99 IMPI_COLL_XSIZE=100
+case_thresholds 3 4 100 IMPI_COLL_XSIZE=100
+case_thresholds 3 4 1 IMPI_COLL_XSIZE=0
+case_thresholds 2 2 1 IMPI_COLL_MAXLINEAR=3
+case_thresholds 2 2 1 IMPI_TOLERATE=linear-below
 case_swapped_packets_are_refused 0 mpich
 case_swapped_packets_are_refused 1 openmpi
 case_turns mpich

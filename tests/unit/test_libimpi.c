@@ -313,6 +313,8 @@ static void list_of_habits_to_tolerate(void **state)
     assert_false(t.long8 || t.native_order || t.reduce_p2p);
     assert_int_equal(tolerate_parse(&t, " long8,, reduce-p2p ", &err), 0);
     assert_true(t.long8 && t.reduce_p2p && !t.native_order);
+    assert_int_equal(tolerate_parse(&t, "linear-below", &err), 0);
+    assert_true(t.linear_below && !t.long8);
     assert_int_equal(tolerate_parse(&t, "native-order", &err), 0);
     assert_true(t.native_order && !t.long8 && !t.reduce_p2p);
     assert_int_equal(tolerate_parse(&t, "long8 long", &err), -1);
