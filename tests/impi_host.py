@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A strict IMPI 0.0 client with one host and one process that talks.
 
-    impi_host.py HOST:PORT CLIENT [--key N] [--strangers | --flood UID | --breach |
-        --turns]
+    impi_host.py HOST:PORT CLIENT [--key N] [--strangers | --twice |
+        --flood UID | --breach | --turns]
     impi_host.py HOST:PORT CLIENT [--key N] --habits [HABIT...]
 
 With an IPv6 address, [::1]:PORT, its host is at ::1.  It joins like
@@ -11,7 +11,8 @@ impi_peer.py, dances with the other host (section 2.3.8), and
 plays the other rank of tests/mpi/strict.c over packets (chapter 3), written
 from the specification alone.  What it sees that the standard does not allow
 ends it with a message and code 1.  --strangers: it also plays those who
-connect to a host and say a rank that is not theirs.  --flood: before client 1
+connect to a host and say a rank that is not theirs.  --twice: client 1 comes
+once more when it is there.  --flood: before client 1
 says its rank, user UID opens more connections than a host keeps (as root).
 --breach: it sends a
 packet that says it is longer than its message, and waits for the end.
@@ -52,6 +53,7 @@ class Host(ip.Peer):
         self.received = 0
         self.sequence = 0
         self.waiting = []
+        self.again = False
 
     def addresses(self):
         if not self.ipv6:
@@ -86,6 +88,15 @@ class Host(ip.Peer):
             if len(said) == 4 and sock.recv(1):
                 raise ip.Strict("an answer to a stranger")
             sock.close()
+
+    def twice(self):
+        """We are there: another one that says so is turned away."""
+        sock = socket.create_connection(
+            self.other_address(), ip.PATIENCE, (self.own, 0))
+        sock.sendall(ip.u32(self.client))
+        if sock.recv(1):
+            raise ip.Strict("an answer to one that comes twice")
+        sock.close()
 
     def flood(self, uid):
         """Some must be sent away before we say who we are."""
@@ -155,9 +166,12 @@ class Host(ip.Peer):
             if kind != PROTOACK:
                 return kind, srqid, drqid, msglen, lsrank, tag, cid, payload
 
-    def message(self, want_tag, want_cid=0):
+    def message(self, want_tag, want_cid=0, want_kind=None):
         """A whole message; long ones are asked for."""
         kind, srqid, _, msglen, lsrank, tag, cid, data = self.packet()
+        if want_kind not in (None, kind):
+            raise ip.Strict("type %d with tag %d, expected %d"
+                            % (kind, tag, want_kind))
         if (tag, cid, lsrank) != (want_tag, want_cid, 1 - self.client):
             raise ip.Strict("tag %d, context %d from rank %d, expected %d, %d"
                             % (tag, cid, lsrank, want_tag, want_cid))
@@ -175,12 +189,37 @@ class Host(ip.Peer):
     # ---- the program ----
 
     def talk(self):
-        value = struct.unpack(">i", self.message(5))[0]
+        value = struct.unpack(">i", self.message(5, want_kind=DATA))[0]
+        if self.again:
+            self.twice()
         self.send(DATA, struct.pack(">i", value + 1), 6)
-        data = self.message(7)
+        data = self.message(7, want_kind=DATASYNC)
         if len(data) != 100000:
             raise ip.Strict("a long message of %d bytes" % len(data))
         self.send(DATA, struct.pack(">i", sum(data)), 8)
+        self.communicators()
+
+    def agree(self, theirs):
+        """Allreduce of the highest context ids: Reduce to 0, Bcast from 0.
+        Ours is always lower; theirs has to be this."""
+        if self.client == 0:
+            said, = struct.unpack(">Q", self.message(REDUCE, WORLD_COLLECTIVE))
+            self.send(DATA, struct.pack(">Q", said), BCAST, WORLD_COLLECTIVE)
+        else:
+            self.send(DATA, struct.pack(">Q", 0), REDUCE, WORLD_COLLECTIVE)
+            said, = struct.unpack(">Q", self.message(BCAST, WORLD_COLLECTIVE))
+        if said != theirs:
+            raise ip.Strict("highest context id %d, expected %d"
+                            % (said, theirs))
+
+    def communicators(self):
+        """One that only we are in, of contexts 2 and 3, and then one of both:
+        who is not in the first knows of it, too."""
+        self.agree(1)
+        self.agree(3)
+        if struct.unpack(">i", self.message(9, 4)) != (4,):
+            raise ip.Strict("not the message in context 4")
+        self.barrier(5)
 
     def breach(self):
         """The host in between does not look at what only a process knows."""
@@ -191,13 +230,13 @@ class Host(ip.Peer):
         except OSError:
             pass
 
-    def barrier(self):
+    def barrier(self, cid=WORLD_COLLECTIVE):
         """Two masters, linear: the first gathers, then it releases."""
         if self.client == 1:
-            self.send(DATA, b"", BARRIER, WORLD_COLLECTIVE)
-        self.message(BARRIER, WORLD_COLLECTIVE)
+            self.send(DATA, b"", BARRIER, cid)
+        self.message(BARRIER, cid)
         if self.client == 0:
-            self.send(DATA, b"", BARRIER, WORLD_COLLECTIVE)
+            self.send(DATA, b"", BARRIER, cid)
 
     def leave(self):
         self.send(FINI)
@@ -261,7 +300,7 @@ class Habits(Host):
             "i", self.message(REDUCE, self.reduce_cid)))]
 
     def talk(self):
-        value, = self.unpack(self.long, self.message(5))
+        value, = self.unpack(self.long, self.message(5, want_kind=DATA))
         self.send(DATA, self.pack(self.long, value + 1), 6)
         for root in (0, 1):
             if self.reduce(root, self.client + 1, 10) not in (None, [3, 20]):
@@ -271,7 +310,7 @@ class Habits(Host):
             self.send(DATA, self.pack("i", *total), BCAST, WORLD_COLLECTIVE)
         elif self.unpack("i", self.message(BCAST, WORLD_COLLECTIVE)) != (3,):
             raise ip.Strict("a wrong sum for all")
-        if self.unpack("i", self.message(7)) != (7,):
+        if self.unpack("i", self.message(7, want_kind=DATASYNC)) != (7,):
             raise ip.Strict("a wrong synchronous message")
 
 
@@ -313,6 +352,7 @@ def main():
     if "--breach" in args:
         peer.breach()
         return
+    peer.again = "--twice" in args
     peer.talk()
     peer.barrier()
     peer.leave()
