@@ -31,6 +31,25 @@ static void fits(MPI_Comm comm, int size_key, int color_key)
         CHECK(seen[i]);
 }
 
+/* Of two processes of a part the lower color is that of the client, or host,
+ * that has the lower one in the world, also where the ranks go the other way.
+ */
+static void colors_keep_the_order_of_the_world(int key)
+{
+    MPI_Comm c;
+    int n, own[2], all[64][2];
+
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 3 == 1, -rank, &c);
+    MPI_Comm_size(c, &n);
+    own[0] = attr(MPI_COMM_WORLD, key);
+    own[1] = attr(c, key);
+    MPI_Allgather(own, 2, MPI_INT, all, 2, MPI_INT, c);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            CHECK((all[i][0] < all[j][0]) == (all[i][1] < all[j][1]));
+    MPI_Comm_free(&c);
+}
+
 static void on_every_communicator(void)
 {
     MPI_Comm c, ic;
@@ -167,26 +186,15 @@ static void parts_of_one_client_are_native(void)
     MPI_Comm_free(&part);
 }
 
-/* What no spanning communicator can do. */
-static void a_world_of_one_client_is_native(void)
-{
-    MPI_Win win;
-    int v = 0;
-
-    MPI_Win_create(&v, sizeof(v), sizeof(v), MPI_INFO_NULL, MPI_COMM_WORLD,
-                   &win);
-    MPI_Win_free(&win);
-}
-
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
-    if (attr(MPI_COMM_WORLD, IMPI_CLIENT_SIZE) == 1) {
-        a_world_of_one_client_is_native();
+    if (attr(MPI_COMM_WORLD, IMPI_CLIENT_SIZE) == 1)
         return end("attrs");
-    }
     if (size > 1)
         on_every_communicator();
+    colors_keep_the_order_of_the_world(IMPI_CLIENT_COLOR);
+    colors_keep_the_order_of_the_world(IMPI_HOST_COLOR);
     hosts_are_not_clients();
     of_all_clients();
     split_by_host_color();

@@ -200,6 +200,88 @@ static void packed_data_cross(void)
     MPI_Type_free(&t);
 }
 
+/* The standard's table of external32: bytes of a value on the wire, and of each
+ * of its basic elements, which are big-endian. */
+static void packed_by_the_table_of_the_standard(void)
+{
+    const char *data = getenv("SLURM_IMPI_DATA");
+    const struct {
+        MPI_Datatype type;
+        int wire, element;
+    } table[] = {
+        {MPI_BYTE, 1, 1},
+        {MPI_CHAR, 1, 1},
+        {MPI_UNSIGNED_CHAR, 1, 1},
+        {MPI_SIGNED_CHAR, 1, 1},
+        {MPI_WCHAR, 2, 2},
+        {MPI_SHORT, 2, 2},
+        {MPI_UNSIGNED_SHORT, 2, 2},
+        {MPI_INT, 4, 4},
+        {MPI_UNSIGNED, 4, 4},
+        {MPI_LONG, 4, 4},
+        {MPI_UNSIGNED_LONG, 4, 4},
+        {MPI_LONG_LONG, 8, 8},
+        {MPI_UNSIGNED_LONG_LONG, 8, 8},
+        {MPI_FLOAT, 4, 4},
+        {MPI_DOUBLE, 8, 8},
+        {MPI_LONG_DOUBLE, 16, 16},
+        {MPI_C_BOOL, 1, 1},
+        {MPI_INT8_T, 1, 1},
+        {MPI_INT16_T, 2, 2},
+        {MPI_INT32_T, 4, 4},
+        {MPI_INT64_T, 8, 8},
+        {MPI_UINT8_T, 1, 1},
+        {MPI_UINT16_T, 2, 2},
+        {MPI_UINT32_T, 4, 4},
+        {MPI_UINT64_T, 8, 8},
+        {MPI_AINT, 8, 8},
+        {MPI_COUNT, 8, 8},
+        {MPI_OFFSET, 8, 8},
+        {MPI_C_COMPLEX, 2 * 4, 4},
+        {MPI_C_FLOAT_COMPLEX, 2 * 4, 4},
+        {MPI_C_DOUBLE_COMPLEX, 2 * 8, 8},
+        {MPI_C_LONG_DOUBLE_COMPLEX, 2 * 16, 16},
+        {MPI_CHARACTER, 1, 1},
+        {MPI_LOGICAL, 4, 4},
+        {MPI_INTEGER, 4, 4},
+        {MPI_REAL, 4, 4},
+        {MPI_DOUBLE_PRECISION, 8, 8},
+        {MPI_COMPLEX, 2 * 4, 4},
+        {MPI_DOUBLE_COMPLEX, 2 * 8, 8},
+        {MPI_INTEGER1, 1, 1},
+        {MPI_INTEGER2, 2, 2},
+        {MPI_INTEGER4, 4, 4},
+        {MPI_INTEGER8, 8, 8},
+        {MPI_REAL4, 4, 4},
+        {MPI_REAL8, 8, 8},
+        {MPI_COMPLEX8, 2 * 4, 4},
+        {MPI_COMPLEX16, 2 * 8, 8},
+        {MPI_2INT, 2 * 4, 4},
+    };
+
+    if (!data || strcmp(data, "external32") != 0)
+        return;
+    for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++) {
+        int w = table[t].wire, e = table[t].element, n, native, room, at = 0;
+        _Alignas(16) unsigned char value[32] = {0}, wire[64];
+
+        if (table[t].type == MPI_DATATYPE_NULL) /* no Fortran */
+            continue;
+        MPI_Type_size(table[t].type, &native);
+        MPI_Pack_size(1, table[t].type, MPI_COMM_WORLD, &room);
+        CHECK(room == w);
+        /* Little-endian; in a long, and a wide character, what fits there. */
+        n = native * e / w;
+        for (int i = 0; e < 16 && i < native; i++)
+            value[i] = i % n < e ? (unsigned char)(i + 1) : 0;
+        MPI_Pack(value, 1, table[t].type, wire, sizeof(wire), &at,
+                 MPI_COMM_WORLD);
+        CHECK(at == w);
+        for (int i = 0; i < w; i++)
+            CHECK(wire[i] == value[i / e * n + e - 1 - i % e]);
+    }
+}
+
 /* With large counts the same bytes, for who has the older calls, too. */
 static void packed_by_large_counts(void)
 {
@@ -330,6 +412,7 @@ int main(int argc, char **argv)
         bottom();
         packed_data_cross();
         packed_by_large_counts();
+        packed_by_the_table_of_the_standard();
         external_by_the_libraries_crosses();
         packed_inside_one_client();
     }
