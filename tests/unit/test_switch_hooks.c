@@ -277,6 +277,20 @@ static void a_full_pool_is_told_as_busy(void **state)
     HOOK(switch_p_free_jobinfo)(j);
 }
 
+/* A key that is not random is no key. */
+static void no_random_bytes_no_step(void **state)
+{
+    struct switch_jobinfo *j;
+
+    assert_int_equal(HOOK(switch_p_alloc_jobinfo)(&j, 42, 7), 0);
+    no_random = true;
+    assert_int_equal(build_on_n0(j), ESLURM_INTERCONNECT_FAILURE);
+    no_random = false;
+    assert_non_null(strstr(host.last, "SF-E103"));
+    assert_non_null(strstr(host.last, "no random bytes: Input/output error"));
+    HOOK(switch_p_free_jobinfo)(j);
+}
+
 /* munged is not there: the step is refused for good, and nothing is kept. */
 static void failed_seal_keeps_nothing(void **state)
 {
@@ -308,6 +322,7 @@ int main(void)
         cmocka_unit_test(restore_forgets_what_was_live_before),
         cmocka_unit_test(step_that_cannot_be_read_does_not_end_slurmctld),
         cmocka_unit_test(a_full_pool_is_told_as_busy),
+        cmocka_unit_test(no_random_bytes_no_step),
         cmocka_unit_test(hooks_after_fini_do_no_harm),
         cmocka_unit_test(failed_seal_keeps_nothing),
     };

@@ -251,6 +251,19 @@ static void a_full_pool_is_told_as_busy(void **state)
     HOOK(switch_p_stepinfo_free)(all);
 }
 
+/* A key that is not random is no key. */
+static void no_random_bytes_no_step(void **state)
+{
+    struct switch_jobinfo *j;
+
+    no_random = true;
+    assert_int_equal(build_on_n0(&j), ESLURM_INTERCONNECT_FAILURE);
+    no_random = false;
+    assert_non_null(strstr(host.last, "SF-E103"));
+    assert_non_null(strstr(host.last, "no random bytes: Input/output error"));
+    HOOK(switch_p_stepinfo_free)(j);
+}
+
 static void a_stepmgr_without_a_lease_gives_nothing(void **state)
 {
     struct switch_jobinfo *j;
@@ -318,6 +331,7 @@ int main(void)
         cmocka_unit_test(books_are_those_of_the_steps_that_are_alive),
         cmocka_unit_test(only_slurmctld_keeps_books),
         cmocka_unit_test(a_full_pool_is_told_as_busy),
+        cmocka_unit_test(no_random_bytes_no_step),
         cmocka_unit_test(a_stepmgr_without_a_lease_gives_nothing),
         cmocka_unit_test(a_lease_is_in_the_books_again),
         cmocka_unit_test(hooks_after_fini_do_no_harm),
