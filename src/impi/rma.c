@@ -132,6 +132,7 @@ struct impi_rma {
     struct own_type own[SF_IMPI_RMA_TYPES_MAX];
     unsigned next_own;
     struct impi_typemap ***types; /* [nprocs] of peers, made at need */
+    bool *lost;                   /* [nprocs] */
 };
 
 /* ---- header ---- */
@@ -207,10 +208,63 @@ struct impi_rma *impi_rma_create(uint32_t rank, uint32_t nprocs,
     rma->rank = rank;
     rma->nprocs = nprocs;
     rma->types = calloc(nprocs, sizeof(*rma->types));
-    if (rma->types)
+    rma->lost = calloc(nprocs, sizeof(*rma->lost));
+    if (rma->types && rma->lost)
         return rma;
+    free(rma->types);
+    free(rma->lost);
     free(rma);
     return NULL;
+}
+
+/* Room for what is new, which is zero.  -1: no memory. */
+static int longer(void **p, size_t old, size_t size)
+{
+    uint8_t *more = realloc(*p, size);
+
+    if (!more)
+        return -1;
+    memset(more + old, 0, size - old);
+    *p = more;
+    return 0;
+}
+
+static size_t bits_of(uint32_t nprocs)
+{
+    return nprocs / 8 + 1;
+}
+
+static int grow_win(struct impi_rma_win *win, uint32_t nprocs)
+{
+    uint32_t *member = realloc(win->member, nprocs * sizeof(*member));
+
+    if (!member)
+        return -1;
+    win->member = member;
+    for (uint32_t i = win->rma->nprocs; i < nprocs; i++)
+        member[i] = win->n;
+    return 0;
+}
+
+/* Where it fails some tables are longer than need be. */
+int impi_rma_grow(struct impi_rma *rma, uint32_t nprocs)
+{
+    uint32_t old = rma->nprocs;
+
+    if (longer((void **)&rma->types, old * sizeof(*rma->types),
+               nprocs * sizeof(*rma->types)) < 0 ||
+        longer((void **)&rma->lost, old * sizeof(*rma->lost),
+               nprocs * sizeof(*rma->lost)) < 0)
+        return -1;
+    for (unsigned i = 0; i < SF_IMPI_RMA_TYPES_MAX; i++)
+        if (rma->own[i].type && longer((void **)&rma->own[i].sent, bits_of(old),
+                                       bits_of(nprocs)) < 0)
+            return -1;
+    for (struct impi_rma_win *win = rma->wins; win; win = win->next)
+        if (grow_win(win, nprocs) < 0)
+            return -1;
+    rma->nprocs = nprocs;
+    return 0;
 }
 
 static void types_free(struct impi_typemap **types)
@@ -233,6 +287,7 @@ void impi_rma_destroy(struct impi_rma *rma)
     for (uint32_t i = 0; i < rma->nprocs; i++)
         types_free(rma->types[i]);
     free(rma->types);
+    free(rma->lost);
     impi_slots_free(&rma->slots);
     free(rma);
 }
@@ -704,6 +759,14 @@ static int take_type(struct impi_rma *rma, uint32_t peer, const struct head *h,
 
 /* ---- the own lock ---- */
 
+static void give_back(struct impi_rma_win *win, uint32_t origin)
+{
+    struct peer *p = &win->peers[origin];
+
+    impi_rma_words_leave(win->words, p->holds, origin);
+    p->holds = IMPI_RMA_UNLOCKED;
+}
+
 /* Its turn has come, and it is in: let it know. */
 static bool grant(struct impi_rma_win *win, uint32_t origin)
 {
@@ -716,7 +779,10 @@ static bool grant(struct impi_rma_win *win, uint32_t origin)
     p->waits = IMPI_RMA_UNLOCKED;
     win->queue_head = (win->queue_head + 1) % win->n;
     win->queue_len--;
-    tell_member(win, origin, MSG_GRANTED, 0, 0);
+    if (impi_rma_is_lost(win, origin))
+        give_back(win, origin);
+    else
+        tell_member(win, origin, MSG_GRANTED, 0, 0);
     return true;
 }
 
@@ -760,8 +826,7 @@ static int take_unlock(struct impi_rma_win *win, uint32_t origin, uint64_t id,
 
     if (!p->holds)
         return broke(err, "a lock is given back that is not held");
-    impi_rma_words_leave(win->words, p->holds, origin);
-    p->holds = IMPI_RMA_UNLOCKED;
+    give_back(win, origin);
     tell_member(win, origin, MSG_FLUSHED, 0, id);
     grant_next(win);
     return 0;
@@ -863,6 +928,64 @@ static int take_exposed(struct peer *p, const struct head *h,
     return 0;
 }
 
+/* ---- the end of a peer ---- */
+
+bool impi_rma_is_lost(const struct impi_rma_win *win, uint32_t member)
+{
+    return win->rma->lost[win->world[member]];
+}
+
+static void end_ops_with(struct impi_rma *rma, uint32_t peer)
+{
+    struct impi_rma_op *op;
+    uint32_t i = 0;
+
+    while ((op = impi_slots_next(&rma->slots, &i)))
+        if (op->win->world[op->target] == peer)
+            end_op(op, IMPI_RMA_ERR_LOST);
+}
+
+/* As if it had answered all, and had nothing of ours. */
+static void lose_member(struct impi_rma_win *win, uint32_t member)
+{
+    struct peer *p = &win->peers[member];
+
+    if (p->open > 0 || p->unflushed || p->flushed != p->flushes)
+        note_refusal(win, member, IMPI_RMA_ERR_LOST, 0);
+    p->unflushed = false;
+    p->since = 0;
+    p->needed = p->flushed = p->flushes;
+    if (p->exposure == ASKED)
+        p->exposure = NOT_EXPOSED;
+    if (p->holds)
+        give_back(win, member);
+    grant_next(win);
+}
+
+void impi_rma_lose(struct impi_rma *rma, uint32_t peer)
+{
+    if (rma->lost[peer])
+        return;
+    rma->lost[peer] = true;
+    for (struct impi_rma_win *win = rma->wins; win; win = win->next)
+        if (win->member[peer] < win->n)
+            lose_member(win, win->member[peer]);
+    end_ops_with(rma, peer);
+}
+
+/* An operation on it ends as it begins. */
+static void start_lost(struct impi_rma_win *win,
+                       const struct impi_rma_args *args, struct impi_rma_op *op)
+{
+    if (op)
+        *op = (struct impi_rma_op){.done = true,
+                                   .error = IMPI_RMA_ERR_LOST,
+                                   .user = op->user,
+                                   .win = win,
+                                   .target = args->target};
+    note_refusal(win, args->target, IMPI_RMA_ERR_LOST, args->disp);
+}
+
 /* ---- messages ---- */
 
 static int handle_in(struct impi_rma_win *win, uint32_t peer, uint32_t member,
@@ -954,7 +1077,7 @@ static int place_type(struct impi_rma *rma, const struct impi_typemap *type)
     o = &rma->own[rma->next_own];
     free(o->type);
     free(o->sent);
-    o->sent = calloc(rma->nprocs / 8 + 1, 1);
+    o->sent = calloc(bits_of(rma->nprocs), 1);
     o->type = o->sent ? malloc(bytes) : NULL;
     if (!o->type) {
         free(o->sent);
@@ -1206,6 +1329,10 @@ int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
                      .len = args->len};
     int type;
 
+    if (win->rma->lost[peer]) {
+        start_lost(win, args, op);
+        return 0;
+    }
     if (win->peers[args->target].base) {
         start_mapped(win, args, &h, op);
         return 0;
@@ -1318,7 +1445,7 @@ bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target)
             impi_rma_words_enter(p->words, p->number, p->lock, win->own, &next);
         tell_turn(win, target, next);
     }
-    return p->granted;
+    return p->granted || impi_rma_is_lost(win, target);
 }
 
 /* By messages an UNLOCK stands behind all operations, and nobody waits for its
@@ -1336,6 +1463,8 @@ void impi_rma_unlock(struct impi_rma_win *win, uint32_t target)
     }
     p->lock = IMPI_RMA_UNLOCKED;
     end_since(p);
+    if (impi_rma_is_lost(win, target))
+        return;
     if (p->moves > 0)
         p->unlock_waits = true;
     else
@@ -1352,7 +1481,7 @@ bool impi_rma_take_post(struct impi_rma_win *win, uint32_t target)
     struct peer *p = &win->peers[target];
 
     if (p->posts == 0)
-        return false;
+        return impi_rma_is_lost(win, target);
     p->posts--;
     return true;
 }
@@ -1394,10 +1523,11 @@ void impi_rma_moved(void *token)
 
 bool impi_rma_completed(const struct impi_rma_win *win, uint32_t origin)
 {
-    return win->peers[origin].completes > 0;
+    return win->peers[origin].completes > 0 || impi_rma_is_lost(win, origin);
 }
 
 void impi_rma_take_complete(struct impi_rma_win *win, uint32_t origin)
 {
-    win->peers[origin].completes--;
+    if (win->peers[origin].completes > 0)
+        win->peers[origin].completes--;
 }

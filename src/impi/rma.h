@@ -74,6 +74,17 @@ struct impi_rma *impi_rma_create(uint32_t rank, uint32_t nprocs,
 /* Frees all its windows, too. */
 void impi_rma_destroy(struct impi_rma *rma);
 
+/* More peers have come, behind those that there are: nprocs in all.  0, or -1
+ * with ENOMEM. */
+int impi_rma_grow(struct impi_rma *rma, uint32_t nprocs);
+
+/* This peer can be reached no more.  What waits for it ends: operations with
+ * IMPI_RMA_ERR_LOST, which a window where some were not confirmed also has as a
+ * refusal; flushes, locks and epochs as if it had answered.  Its own locks are
+ * given back. */
+void impi_rma_lose(struct impi_rma *rma, uint32_t peer);
+bool impi_rma_is_lost(const struct impi_rma_win *win, uint32_t member);
+
 /* Take a message from `peer`.  0, or -1 with errno: EPROTO, the peer broke the
  * protocol (err says how); ENOMEM, a datatype of the peer's cannot be kept. */
 int impi_rma_input(struct impi_rma *rma, uint32_t peer, const void *msg,
@@ -143,6 +154,7 @@ enum impi_rma_error {
     IMPI_RMA_ERR_RANGE = 1,  /* beyond the memory of the target */
     IMPI_RMA_ERR_OP = 2,     /* no such operation for such elements */
     IMPI_RMA_ERR_NO_MEM = 3, /* the target cannot hold what it takes */
+    IMPI_RMA_ERR_LOST = 4,   /* the target is lost; never on the wire */
 };
 
 enum impi_rma_kind {

@@ -64,6 +64,17 @@ void *impi_slots_find(const struct impi_slots *s, uint64_t id)
     return slot ? slot->object : NULL;
 }
 
+void *impi_slots_next(const struct impi_slots *s, uint32_t *index)
+{
+    while (*index < s->size) {
+        const struct impi_slot *slot = &s->slots[(*index)++];
+
+        if (slot->object)
+            return slot->object;
+    }
+    return NULL;
+}
+
 void impi_slots_remove(struct impi_slots *s, uint64_t id)
 {
     struct impi_slot *slot = lookup(s, id);

@@ -20,6 +20,9 @@ struct impi_slots {
 uint64_t impi_slots_add(struct impi_slots *s, void *object);
 /* The object, or NULL when the id is not (or no more) one of ours. */
 void *impi_slots_find(const struct impi_slots *s, uint64_t id);
+/* One after the other: the next object from *index on, which is then behind it;
+ * NULL: there are no more.  Any may be removed meanwhile. */
+void *impi_slots_next(const struct impi_slots *s, uint32_t *index);
 void impi_slots_remove(struct impi_slots *s, uint64_t id);
 void impi_slots_free(struct impi_slots *s);
 

@@ -32,7 +32,7 @@ static struct {
     struct impi_rma *rma[N];
     struct impi_rma_win *win[N];
     int64_t mem[N][CELLS];
-    struct msg *from[N][N]; /* [to][from], oldest first */
+    struct msg *from[N + 1][N]; /* [to][from], oldest first */
     uint64_t random;
     int sent;
     const void *data;     /* of the last message, */
@@ -930,6 +930,136 @@ static void nothing_is_lost(void (*start)(uint64_t seed))
     }
 }
 
+/* The oldest message from one to another, taken as from `as`. */
+static void pass(uint32_t to, uint32_t from, uint32_t own, uint32_t as)
+{
+    struct msg *m = w.from[to][from];
+    struct errbuf err = {""};
+
+    assert_non_null(m);
+    w.from[to][from] = m->next;
+    assert_int_equal(impi_rma_input(w.rma[own], as, m->bytes, m->len, &err), 0);
+    free(m);
+}
+
+static void more_peers_may_come(void **state)
+{
+    static const uint32_t seen_by_0[] = {0, N}, seen_by_1[] = {0, 1};
+    int64_t mem[2] = {0}, v = 5, u = 6;
+    struct impi_rma_args a = {.kind = IMPI_RMA_PUT, .len = 8, .data = &v};
+    struct impi_rma_win *here, *there;
+
+    (void)state;
+    begin(1);
+    assert_int_equal(impi_rma_grow(w.rma[0], N + 1), 0);
+    here = impi_rma_win_create(w.rma[0], 9, seen_by_0, 2, 0);
+    there = impi_rma_win_create(w.rma[1], 9, seen_by_1, 2, 1);
+    assert_true(here && there);
+    assert_int_equal(impi_rma_win_memory(here, &mem[0], 8), 0);
+    assert_int_equal(impi_rma_win_memory(there, &mem[1], 8), 0);
+    assert_int_equal(impi_rma_start(there, &a, NULL), 0);
+    pass(0, 1, 0, N);
+    assert_int_equal(mem[0], 5);
+    pass(N, 0, 1, 0); /* that it is done */
+    a.target = 1;
+    a.data = &u;
+    assert_int_equal(impi_rma_start(here, &a, NULL), 0);
+    pass(N, 0, 1, 0);
+    assert_int_equal(mem[1], 6);
+    pass(0, 1, 0, N);
+    put(0, 1, 3, 77); /* the others are where they were */
+    flush(0, 1);
+    assert_int_equal(w.mem[1][3], 77);
+    end();
+}
+
+/* What the two still have under way is lost, too. */
+static void lose(uint32_t own, uint32_t peer)
+{
+    struct msg **lists[] = {&w.from[own][peer], &w.from[peer][own]};
+
+    for (int i = 0; i < 2; i++) {
+        while (*lists[i]) {
+            struct msg *m = *lists[i];
+
+            *lists[i] = m->next;
+            free(m);
+        }
+    }
+    impi_rma_lose(w.rma[own], peer);
+}
+
+static void what_waits_for_a_lost_peer_ends(void **state)
+{
+    struct impi_rma_args a = at(IMPI_RMA_GET, 1, 0, 1);
+    struct impi_rma_op o = {0}, later = {0};
+    struct impi_rma_refusal r;
+    int64_t got = -1;
+    int sent;
+
+    (void)state;
+    begin(1);
+    a.result = &got;
+    assert_int_equal(impi_rma_start(w.win[0], &a, &o), 0);
+    put(0, 1, 0, 1);
+    put(0, 1, 1, 1);
+    put(0, 2, 1, 1);
+    impi_rma_flush(w.win[0], 1);
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE);
+    assert_false(impi_rma_is_flushed(w.win[0], 1));
+    assert_false(impi_rma_take_post(w.win[0], 1));
+    lose(0, 1);
+    assert_true(o.done && o.error == IMPI_RMA_ERR_LOST);
+    assert_true(impi_rma_is_lost(w.win[0], 1));
+    assert_true(impi_rma_is_flushed(w.win[0], 1));
+    assert_true(impi_rma_is_locked(w.win[0], 1));
+    assert_true(impi_rma_take_post(w.win[0], 1));
+    assert_true(impi_rma_completed(w.win[0], 1));
+    impi_rma_take_complete(w.win[0], 1);
+    assert_true(impi_rma_completed(w.win[0], 1));
+    assert_true(impi_rma_win_refused(w.win[0], &r));
+    assert_int_equal(r.target, 1);
+    assert_int_equal(r.error, IMPI_RMA_ERR_LOST);
+    sent = w.sent;
+    impi_rma_unlock(w.win[0], 1);
+    assert_int_equal(impi_rma_start(w.win[0], &a, &later), 0);
+    assert_true(later.done && later.error == IMPI_RMA_ERR_LOST);
+    assert_true(impi_rma_win_refused(w.win[0], &r));
+    assert_true(impi_rma_is_quiet(w.win[0]));
+    assert_int_equal(w.sent, sent);
+    flush(0, 2); /* the others are there */
+    assert_int_equal(w.mem[2][1], 1);
+    assert_false(impi_rma_is_lost(w.win[0], 2));
+    assert_false(impi_rma_win_refused(w.win[0], &r));
+    end();
+}
+
+static void locks_of_a_lost_peer_are_given_back(void **state)
+{
+    struct impi_rma_refusal r;
+
+    (void)state;
+    begin(1);
+    for (uint32_t i = 1; i < N; i++) {
+        impi_rma_lock(w.win[i], 0, IMPI_RMA_EXCLUSIVE);
+        run();
+    }
+    impi_rma_lock(w.win[0], 0, IMPI_RMA_EXCLUSIVE);
+    assert_true(impi_rma_is_locked(w.win[1], 0));
+    assert_false(impi_rma_is_locked(w.win[2], 0));
+    lose(0, 2); /* while it waits, */
+    assert_false(impi_rma_is_locked(w.win[3], 0));
+    lose(0, 1); /* and while it has it */
+    run();
+    assert_true(impi_rma_is_locked(w.win[3], 0));
+    assert_false(impi_rma_is_locked(w.win[0], 0));
+    assert_false(impi_rma_win_refused(w.win[0], &r)); /* it asked for nothing */
+    impi_rma_unlock(w.win[3], 0);
+    run();
+    assert_true(impi_rma_is_locked(w.win[0], 0));
+    end();
+}
+
 static void nothing_is_lost_whatever_the_order(void **state)
 {
     (void)state;
@@ -1254,6 +1384,9 @@ int main(void)
         cmocka_unit_test(operations_do_what_mpi_says),
         cmocka_unit_test(complex_and_pairs),
         cmocka_unit_test(a_peer_that_lies_is_found_out),
+        cmocka_unit_test(more_peers_may_come),
+        cmocka_unit_test(what_waits_for_a_lost_peer_ends),
+        cmocka_unit_test(locks_of_a_lost_peer_are_given_back),
         cmocka_unit_test(nothing_is_lost_whatever_the_order),
         cmocka_unit_test(nor_where_some_need_no_messages),
         cmocka_unit_test(what_is_mapped_needs_no_message),
