@@ -46,9 +46,10 @@ enum impi_chan_role {
     IMPI_CHAN_AGENT_SERVER = 1,
     IMPI_CHAN_PROC_PROC = 2,
     IMPI_CHAN_HOST_HOST = 3,
-    IMPI_CHAN_PORT = 4,       /* roots of two worlds: the port's key */
-    IMPI_CHAN_COUPLED = 5,    /* processes of two worlds (couple.h) */
-    IMPI_CHAN_AGENT_AGENT = 6 /* to its parent in the tree (agent_tree.h) */
+    IMPI_CHAN_PORT = 4,        /* roots of two worlds: the port's key */
+    IMPI_CHAN_COUPLED = 5,     /* processes of two worlds (couple.h) */
+    IMPI_CHAN_AGENT_AGENT = 6, /* to its parent in the tree (agent_tree.h) */
+    IMPI_CHAN_GROUP = 7        /* processes of one group of a couple */
 };
 
 enum impi_chan_code {
@@ -72,8 +73,8 @@ struct impi_chan_id {
 };
 
 /* Where from, to and generation are those of PROC_PROC, they are for COUPLED
- * the ranks in both groups and the number of the couple; for PORT from is 0 and
- * to the port's number.
+ * the ranks in both groups and the number of the couple, for GROUP likewise in
+ * the one; for PORT from is 0 and to the port's number.
  *
  * Acceptor: asked at the HELLO, when nothing is proved yet, and again once
  * the initiator has proved that it knows the secret.  Changes nothing but, at

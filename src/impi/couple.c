@@ -12,13 +12,12 @@
 #include "base/number.h"
 #include "impi/hostaddr.h"
 
-#define SIDE_FORMAT 0x53460001 /* "SF", 1 */
+#define SIDE_FORMAT 0x53460002 /* "SF", 2 */
 #define FIXED_SIZE                                                             \
     (4 + 4 + 8 + IMPI_CHAN_NONCE_SIZE + 5 * 4 + 4 + IMPI_REPR_SIZE + 4)
 #define SIDE_MAX (FIXED_SIZE + (size_t)SF_IMPI_PROCS_MAX * IMPI_SIDE_PROC_SIZE)
 #define PREFIX "impi1/"
 #define SHARE 1u
-#define FILES 2u
 
 /* ---- names of ports ---- */
 
@@ -110,6 +109,7 @@ void impi_side_proc_encode(uint8_t out[IMPI_SIDE_PROC_SIZE],
     be_put_bytes(&w, p->hostid, sizeof(p->hostid));
     be_put64(&w, p->pid);
     be_put32(&w, p->client);
+    be_put32(&w, p->can);
     assert(!w.bad && w.len == IMPI_SIDE_PROC_SIZE);
 }
 
@@ -120,6 +120,7 @@ static void proc_decode(struct be_reader *r, struct impi_side_proc *p)
     be_copy_bytes(r, p->hostid, sizeof(p->hostid));
     p->pid = be_get64(r);
     p->client = be_get32(r);
+    p->can = be_get32(r);
 }
 
 int impi_side_encode(const struct impi_side *s, uint8_t **buf, size_t *len)
@@ -140,7 +141,7 @@ int impi_side_encode(const struct impi_side *s, uint8_t **buf, size_t *len)
     be_put32(&w, s->hiwater);
     be_put32(&w, (uint32_t)s->coll_xsize);
     be_put32(&w, (uint32_t)s->coll_maxlinear);
-    be_put32(&w, (s->share ? SHARE : 0) | (s->files ? FILES : 0));
+    be_put32(&w, s->share ? SHARE : 0);
     be_put_bytes(&w, s->repr, sizeof(s->repr));
     be_put32(&w, s->nprocs);
     assert(!w.bad && w.len == FIXED_SIZE);
@@ -222,7 +223,6 @@ int impi_side_decode(struct impi_side *s, const void *buf, size_t len,
     s->coll_maxlinear = (int32_t)be_get32(&r);
     flags = be_get32(&r);
     s->share = flags & SHARE;
-    s->files = flags & FILES;
     be_copy_bytes(&r, s->repr, sizeof(s->repr));
     s->nprocs = be_get32(&r);
     if (r.bad || s->nprocs == 0 || s->nprocs > SF_IMPI_PROCS_MAX ||

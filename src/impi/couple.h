@@ -67,8 +67,12 @@ struct impi_side_proc {
     uint8_t hostid[IMPI_HOSTID_SIZE]; /* with pid the IMPI_Proc of packets */
     uint64_t pid;
     uint32_t client; /* in its own world */
+    uint32_t can;    /* IMPI_SIDE_FILES and so on: what its world does together
+                        with others; all of a group need not be alike */
 };
-#define IMPI_SIDE_PROC_SIZE (2 * IMPI_HOSTID_SIZE + 2 + 8 + 4)
+#define IMPI_SIDE_FILES 1u
+#define IMPI_SIDE_WINDOWS 2u
+#define IMPI_SIDE_PROC_SIZE (2 * IMPI_HOSTID_SIZE + 2 + 8 + 4 + 4)
 
 /* One group: what both worlds must have alike, and its processes by rank. */
 struct impi_side {
@@ -78,7 +82,6 @@ struct impi_side {
     uint32_t maxdatalen, ackmark, hiwater;
     int32_t coll_xsize, coll_maxlinear;
     bool share; /* begins channels with an offer of shared memory */
-    bool files; /* opens files together with others */
     uint8_t repr[IMPI_REPR_SIZE];
     uint32_t nprocs;
     struct impi_side_proc *procs; /* owned: impi_side_free() */

@@ -513,23 +513,41 @@ static void fresh_nonce(uint8_t nonce[IMPI_CHAN_NONCE_SIZE])
         be_die(1, "SF-E403: no random numbers: %s", strerror(errno));
 }
 
+/* Who calls whom; the secret that both have. */
+static const uint8_t *name_both(uint32_t peer, struct impi_chan_id *id)
+{
+    const struct couple *c = foreign_of(peer);
+    uint32_t to = peer;
+
+    *id = (struct impi_chan_id){.role = IMPI_CHAN_PROC_PROC,
+                                .generation = impi_be.generation,
+                                .from = (uint32_t)impi_be.rank,
+                                .to = peer};
+    if (c) {
+        *id = (struct impi_chan_id){.role = IMPI_CHAN_COUPLED,
+                                    .generation = c->number,
+                                    .from = c->own,
+                                    .to = peer - c->first};
+        return c->secret;
+    }
+    if (!impi_be.spanning && (c = foreign_beside(peer, &to))) {
+        *id = (struct impi_chan_id){.role = IMPI_CHAN_GROUP,
+                                    .generation = c->number,
+                                    .from = c->own,
+                                    .to = to};
+        return c->group_secret;
+    }
+    return impi_be.world.secret;
+}
+
 static void begin_opening(struct link *l)
 {
-    const struct couple *c = foreign_of(l->peer);
     uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
-    struct impi_chan_id id = {.role = IMPI_CHAN_PROC_PROC,
-                              .generation = impi_be.generation,
-                              .from = (uint32_t)impi_be.rank,
-                              .to = l->peer};
+    struct impi_chan_id id;
+    const uint8_t *secret = name_both(l->peer, &id);
 
-    if (c)
-        id = (struct impi_chan_id){.role = IMPI_CHAN_COUPLED,
-                                   .generation = c->number,
-                                   .from = c->own,
-                                   .to = l->peer - c->first};
     fresh_nonce(nonce);
-    impi_chan_open_connect(&l->open, &id, c ? c->secret : impi_be.world.secret,
-                           nonce);
+    impi_chan_open_connect(&l->open, &id, secret, nonce);
     l->state = LINK_OPENING;
 }
 
@@ -632,6 +650,24 @@ static uint32_t check_foreign(struct link *g, const struct impi_chan_id *id)
     return check_peer(g->peer);
 }
 
+/* A process of the own world, which is one client: both are in a group that has
+ * met another world. */
+static uint32_t check_beside(struct link *g, const struct impi_chan_id *id)
+{
+    const struct couple *c = foreign_find(id->generation);
+
+    if (!c || impi_be.spanning)
+        return IMPI_CHAN_REFUSE_GENERATION;
+    if (id->to != c->own)
+        return IMPI_CHAN_REFUSE_TO;
+    impi_chan_open_use(&g->open, c->group_secret);
+    if (id->from >= c->ngroup || id->from == c->own ||
+        (uint32_t)c->group[id->from] >= impi_be.home)
+        return IMPI_CHAN_REFUSE_FROM;
+    g->peer = (uint32_t)c->group[id->from];
+    return check_peer(g->peer);
+}
+
 /* Asked when the initiator of a guest connection is proved. */
 static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
 {
@@ -639,6 +675,8 @@ static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
 
     if (id->role == IMPI_CHAN_COUPLED)
         return check_foreign(g, id);
+    if (id->role == IMPI_CHAN_GROUP)
+        return check_beside(g, id);
     if (id->role != IMPI_CHAN_PROC_PROC)
         return IMPI_CHAN_REFUSE_ROLE;
     if (id->generation != impi_be.generation)
@@ -1260,6 +1298,14 @@ struct fabric_peer *conns_fabric(uint32_t peer)
 }
 
 /* ---- the end ---- */
+
+void conns_lose(uint32_t peer, const char *why)
+{
+    struct link *l = conns.by_peer[peer];
+
+    if (l && l->state != LINK_CLOSED)
+        link_fail(l, why);
+}
 
 void conns_part(uint32_t peer)
 {

@@ -26,6 +26,10 @@ int conns_silence(void);
 /* There are more peers now in impi_be.world.  0, or -1 no memory. */
 int conns_grow(void);
 
+/* The connection to this peer, if there is one, is lost: the peer has broken a
+ * protocol above it. */
+void conns_lose(uint32_t peer, const char *why);
+
 /* The connection to this peer, if there is one, ends when all is written and
  * the peer ends it, too.  Has it? */
 void conns_part(uint32_t peer);

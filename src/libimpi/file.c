@@ -651,7 +651,7 @@ static bool may_be_opened(const struct impi_comm *c)
 {
     return impi_be.world.flags & IMPI_WORLD_FILES && impi_be.relay < 0 &&
            impi_be.native && !c->inter &&
-           (!c->foreign || foreign_have_files(c));
+           (!c->foreign || foreign_all_can(c, IMPI_SIDE_FILES));
 }
 
 int impi_File_open(MPI_Comm comm, const char *filename, int amode,

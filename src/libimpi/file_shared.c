@@ -3,13 +3,14 @@
  * The shared pointer of a file that spans: eight bytes in the memory of the
  * file's rank 0, which others change by one-sided operations (impi/rma.h).  So
  * it needs nothing of the file system, and rank 0 need not be in MPI.  Where
- * processes of another world have the file there is none but in the collective
- * calls of those pointers, which need no such operations: a process of a world
- * of one client has no channel to the others of it.
+ * processes of another world have the file, and one of these worlds has no
+ * windows (of older clients), there is none but in the collective calls of
+ * those pointers, which need no such operations.
  */
 #include "impi/rma_op.h"
 #include "libimpi/background.h"
 #include "libimpi/file.h"
+#include "libimpi/foreign.h"
 #include "libimpi/progress.h"
 #include "libimpi/win_wire.h"
 
@@ -25,7 +26,7 @@ static void serve(int more)
 
 int file_shared_open(struct file *f)
 {
-    if (f->c->foreign)
+    if (f->c->foreign && !foreign_all_can(f->c, IMPI_SIDE_WINDOWS))
         return MPI_SUCCESS;
     be_lock();
     f->core = impi_rma_win_create(win_engine(), f->c->cid,

@@ -9,6 +9,7 @@
 #include "libimpi/conns.h"
 #include "libimpi/progress.h"
 #include "libimpi/state.h"
+#include "libimpi/win_wire.h"
 
 static struct couple *couples;
 static struct impi_comm *comms; /* with processes of other worlds */
@@ -74,7 +75,7 @@ static void add_procs(const struct impi_side *side)
         }
         add_proc(p, map[p->client].client, map[p->client].host);
     }
-    if (impi_p2p_grow(impi_be.p2p, w) < 0 || conns_grow() < 0)
+    if (impi_p2p_grow(impi_be.p2p, w) < 0 || conns_grow() < 0 || win_grow() < 0)
         be_die(1, "SF-E403: no memory for the processes of another world");
 }
 
@@ -92,10 +93,39 @@ struct couple *foreign_add(const struct couple *like,
     c->first = impi_be.world.nprocs;
     c->n = side->nprocs;
     c->comms = 0;
+    c->can = grown(NULL, c->n, sizeof(*c->can));
+    for (uint32_t i = 0; i < c->n; i++)
+        c->can[i] = side->procs[i].can;
     add_procs(side);
     c->next = couples;
     couples = c;
     return c;
+}
+
+void foreign_know_group(const struct couple *c, const struct impi_side *group)
+{
+    for (uint32_t i = 0; i < c->ngroup; i++) {
+        const struct impi_side_proc *p = &group->procs[i];
+        struct impi_proc *to;
+
+        if ((uint32_t)c->group[i] >= impi_be.home || i == c->own)
+            continue;
+        to = &impi_be.world.procs[c->group[i]];
+        memcpy(to->addr, p->addr, sizeof(to->addr));
+        memcpy(to->hostid, p->hostid, sizeof(to->hostid));
+        to->pid = p->pid;
+        to->port = p->port;
+    }
+}
+
+struct couple *foreign_beside(uint32_t peer, uint32_t *rank)
+{
+    for (struct couple *c = couples; c; c = c->next) {
+        for (*rank = 0; *rank < c->ngroup; ++*rank)
+            if (c->group[*rank] == (int)peer)
+                return c;
+    }
+    return NULL;
 }
 
 struct couple *foreign_of(uint32_t peer)
@@ -109,12 +139,19 @@ struct couple *foreign_of(uint32_t peer)
     return NULL;
 }
 
-bool foreign_have_files(const struct impi_comm *c)
+bool foreign_can(uint32_t peer, uint32_t what)
+{
+    const struct couple *c = foreign_of(peer);
+
+    return c && (c->can[peer - c->first] & what) == what;
+}
+
+bool foreign_all_can(const struct impi_comm *c, uint32_t what)
 {
     for (int i = 0; i < c->size; i++) {
-        const struct couple *of = foreign_of((uint32_t)c->world[i]);
+        uint32_t peer = (uint32_t)c->world[i];
 
-        if (of && !of->files)
+        if (foreign_of(peer) && !foreign_can(peer, what))
             return false;
     }
     return true;
@@ -192,6 +229,14 @@ static bool part_all(void)
     return all;
 }
 
+static void forget(struct couple *c)
+{
+    free(c->group);
+    free(c->can);
+    explicit_bzero(c, sizeof(*c));
+    free(c);
+}
+
 static void drop_parted(void)
 {
     for (struct couple **at = &couples; *at;) {
@@ -204,8 +249,7 @@ static void drop_parted(void)
         *at = c->next;
         if (c->children)
             children_until = clock_ms() + SF_IMPI_SPAWN_WAIT * 1000;
-        explicit_bzero(c, sizeof(*c));
-        free(c);
+        forget(c);
     }
 }
 
@@ -236,8 +280,7 @@ void foreign_end(void)
         struct couple *c = couples;
 
         couples = c->next;
-        explicit_bzero(c, sizeof(*c));
-        free(c);
+        forget(c);
     }
     comms = NULL;
 }
@@ -300,6 +343,7 @@ void foreign_lost(uint32_t peer, const char *why)
                "port (%s): %s",
                peer - c->first, where, why);
     impi_p2p_peer_fail(impi_be.p2p, peer, why);
+    win_lost();
     for (struct impi_comm *i = comms; i; i = i->next_foreign) {
         i->abandoned = all_lost(i);
         if (i->abandoned)

@@ -16,27 +16,42 @@
 struct couple {
     uint32_t number; /* the same on both sides */
     uint8_t secret[IMPI_CHAN_SECRET_SIZE];
-    bool acceptor;     /* we are; its connections win over the others' */
-    bool share;        /* channels begin with an offer of shared memory */
-    bool files;        /* both worlds open files together with others */
-    bool children;     /* this world has had them started */
-    uint32_t own;      /* own rank in the own group */
-    uint32_t first, n; /* the others, as peers */
+    bool acceptor; /* we are; its connections win over the others' */
+    bool share;    /* channels begin with an offer of shared memory */
+    bool children; /* this world has had them started */
+    uint32_t own;  /* own rank in the own group, */
+    int *group;    /* [ngroup] which is these of the own tables; owned */
+    uint32_t ngroup;
+    /* Of the connections inside the own group, where its world is one client
+     * and has no other secret. */
+    uint8_t group_secret[IMPI_CHAN_SECRET_SIZE];
+    uint32_t first, n; /* the others, as peers; */
+    uint32_t *can;     /* [n] IMPI_SIDE_FILES and so on; owned */
     unsigned comms;    /* communicators with some of them */
     struct couple *next;
 };
 
-/* Their place in all tables.  The rest of `like` is given.  Ends the job where
- * there is no memory.  NULL: too many, or that number is there. */
+/* Their place in all tables.  The rest of `like` is given; its group is the
+ * couple's from then on.  Ends the job where there is no memory.  NULL: too
+ * many, or that number is there. */
 struct couple *foreign_add(const struct couple *like,
                            const struct impi_side *side);
+/* A world of one client learns of its own processes so: where those of this
+ * group are. */
+void foreign_know_group(const struct couple *c, const struct impi_side *group);
 
 /* Whose peer that is; NULL: of the own world.  The number of a couple. */
 struct couple *foreign_of(uint32_t peer);
 struct couple *foreign_find(uint32_t number);
+/* One whose own group has that process of the own world, and its rank there. */
+struct couple *foreign_beside(uint32_t peer, uint32_t *rank);
 
-/* Do all of c's processes of other worlds open files with this one? */
-bool foreign_have_files(const struct impi_comm *c);
+/* Do the worlds of all of c's processes that are of other ones do all of this
+ * (IMPI_SIDE_FILES and so on)?  With what the own world does, which the others
+ * know: so all members come to the same. */
+bool foreign_all_can(const struct impi_comm *c, uint32_t what);
+/* Does that peer's? */
+bool foreign_can(uint32_t peer, uint32_t what);
 
 /* This peer can be reached no more: what waits for it fails, the user is told
  * once for each couple. */

@@ -596,10 +596,12 @@ struct meeting {
         uint32_t number, len, wanted;
         uint64_t cid;
         uint8_t secret[IMPI_CHAN_SECRET_SIZE];
-        char share, files;
+        uint8_t group_secret[IMPI_CHAN_SECRET_SIZE];
+        char share;
         char why[SF_IMPI_REFUSAL_MAX];
     } told;
     uint8_t *table; /* the other side, encoded */
+    uint8_t *group; /* processes of the own one, likewise: the root's first */
 };
 
 /* A frame of that type; free(*data), which has a NUL behind it. */
@@ -659,6 +661,10 @@ static void fill_own(struct impi_side_proc *p)
     p->port = own.port;
     p->pid = own.pid;
     p->client = own.client;
+    if (impi_be.world.flags & IMPI_WORLD_FILES)
+        p->can |= IMPI_SIDE_FILES;
+    if (impi_be.world.flags & IMPI_WORLD_RMA)
+        p->can |= IMPI_SIDE_WINDOWS;
 }
 
 /* With port 0 if it could take no connection, and why. */
@@ -679,18 +685,18 @@ static void find_own(struct meeting *m, struct impi_side_proc *p)
 
 /* All processes of the group, at the root.  Port 0: that one cannot listen, and
  * says why for itself. */
-static int gather(struct meeting *m, uint8_t **all)
+static int gather(struct meeting *m)
 {
     uint8_t own[IMPI_SIDE_PROC_SIZE];
     struct impi_side_proc p = {.port = 0};
 
     find_own(m, &p);
     impi_side_proc_encode(own, &p);
-    *all = malloc((size_t)m->size * sizeof(own));
-    if (!*all)
+    m->group = malloc((size_t)m->size * sizeof(own));
+    if (!m->group)
         be_die(1, "SF-E403: no memory for the processes of a communicator");
-    return impi_Gather(own, sizeof(own), MPI_BYTE, *all, sizeof(own), MPI_BYTE,
-                       m->root, m->comm);
+    return impi_Gather(own, sizeof(own), MPI_BYTE, m->group, sizeof(own),
+                       MPI_BYTE, m->root, m->comm);
 }
 
 /* Processes of several worlds may be in the group, each with a client number of
@@ -722,7 +728,7 @@ static int number_clients(struct meeting *m)
 
 /* The table is put together from encoded pieces, so it goes through the same
  * checks as a foreign one. */
-static int fill_side(struct meeting *m, const uint8_t *all)
+static int fill_side(struct meeting *m)
 {
     const struct impi_world *w = &impi_be.world;
     struct impi_side *s = &m->own;
@@ -733,17 +739,17 @@ static int fill_side(struct meeting *m, const uint8_t *all)
     s->coll_xsize = w->coll_xsize;
     s->coll_maxlinear = w->coll_maxlinear;
     s->share = w->flags & IMPI_WORLD_SHARE;
-    s->files = w->flags & IMPI_WORLD_FILES;
     s->cid = comm_foreign_cid();
     impi_repr_own(s->repr);
     s->nprocs = (uint32_t)m->size;
     if (mac_random(s->nonce, sizeof(s->nonce)) < 0 ||
+        mac_random(m->told.group_secret, sizeof(m->told.group_secret)) < 0 ||
         mac_random(&s->number, sizeof(s->number)) < 0)
         return fail(m, FAILED, "no random numbers");
     /* That no process of this world may meet another is not told there. */
     if (m->barred)
         return fail(m, FAILED_OTHER, m->err.text);
-    if (impi_side_put_procs(s, all, &m->err) < 0)
+    if (impi_side_put_procs(s, m->group, &m->err) < 0)
         return fail(m, FAILED_OTHER, m->err.text);
     return number_clients(m);
 }
@@ -780,7 +786,6 @@ static int agree(struct meeting *m, const struct impi_side *other, size_t len,
     m->told.number = a->number;
     m->told.cid = a->cid;
     m->told.share = a->share && c->share;
-    m->told.files = a->files && c->files;
     m->told.len = (uint32_t)len;
     return 0;
 }
@@ -988,7 +993,11 @@ static int hear(struct meeting *m)
         m->table = malloc(m->told.len);
     if (!m->table)
         be_die(1, "SF-E403: no memory for the processes of another world");
-    return impi_Bcast(m->table, (int)m->told.len, MPI_BYTE, m->root, m->comm);
+    rc = impi_Bcast(m->table, (int)m->told.len, MPI_BYTE, m->root, m->comm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return impi_Bcast(m->group, m->size * IMPI_SIDE_PROC_SIZE, MPI_BYTE,
+                      m->root, m->comm);
 }
 
 /* Own group and the other one, the acceptor's in front. */
@@ -1009,14 +1018,39 @@ static int *both_groups(const struct meeting *m, const struct couple *c)
     return world;
 }
 
+/* Which the own group is of the own tables. */
+static int *own_group(const struct meeting *m)
+{
+    int *group = malloc((size_t)m->size * sizeof(*group));
+
+    if (!group || comm_members(m->comm, group, m->size) != MPI_SUCCESS)
+        be_die(1, "SF-E403: no memory for the processes of a communicator");
+    return group;
+}
+
+/* A world of more clients knows where its processes are. */
+static void know_group(const struct meeting *m, const struct couple *c)
+{
+    struct impi_side own = {.nprocs = (uint32_t)m->size};
+    struct errbuf err;
+
+    if (impi_be.spanning)
+        return;
+    if (impi_side_put_procs(&own, m->group, &err) < 0)
+        be_die(1, "SF-E403: %s", err.text);
+    foreign_know_group(c, &own);
+    impi_side_free(&own);
+}
+
 static struct couple *take_in(struct meeting *m)
 {
     struct couple like = {.number = m->told.number,
                           .acceptor = m->acceptor,
                           .share = m->told.share,
-                          .files = m->told.files,
                           .children = m->children != NULL,
-                          .own = (uint32_t)m->rank};
+                          .own = (uint32_t)m->rank,
+                          .group = own_group(m),
+                          .ngroup = (uint32_t)m->size};
     struct impi_side other;
     struct couple *c;
     struct errbuf err;
@@ -1024,9 +1058,15 @@ static struct couple *take_in(struct meeting *m)
     if (impi_side_decode(&other, m->table, m->told.len, &err) < 0)
         be_die(1, "SF-E403: %s", err.text);
     memcpy(like.secret, m->told.secret, sizeof(like.secret));
+    memcpy(like.group_secret, m->told.group_secret, sizeof(like.group_secret));
     be_lock();
     c = foreign_add(&like, &other);
+    if (c)
+        know_group(m, c);
     be_unlock();
+    if (!c)
+        free(like.group);
+    explicit_bzero(&like, sizeof(like));
     impi_side_free(&other);
     return c;
 }
@@ -1144,12 +1184,12 @@ static void close_port_of_children(struct meeting *m)
 }
 
 /* No children are started for a group that they cannot meet. */
-static void find(struct meeting *m, const char *name, const uint8_t *all)
+static void find(struct meeting *m, const char *name)
 {
     int deaf;
 
     m->told.wanted = m->children ? m->children->wanted : 0;
-    if (fill_side(m, all) < 0)
+    if (fill_side(m) < 0)
         return;
     deaf = impi_side_deaf(&m->own);
     if (!m->children)
@@ -1162,15 +1202,13 @@ static void find(struct meeting *m, const char *name, const uint8_t *all)
 
 static int run(struct meeting *m, const char *name, MPI_Comm *newcomm)
 {
-    uint8_t *all;
-    int rc = gather(m, &all);
+    int rc = gather(m);
 
     if (rc == MPI_SUCCESS && is_root(m)) {
-        find(m, name, all);
+        find(m, name);
         meet(m);
         close_port_of_children(m);
     }
-    free(all);
     if (rc == MPI_SUCCESS)
         rc = hear(m);
     if (rc == MPI_SUCCESS)
@@ -1199,6 +1237,7 @@ static int begin_meeting(struct meeting *m, const char *name, MPI_Comm *newcomm)
     if (m->children)
         m->children->wanted = m->told.wanted;
     hang_up(m);
+    free(m->group);
     descriptors_keep();
     impi_side_free(&m->own);
     explicit_bzero(m, sizeof(*m));

@@ -11,6 +11,7 @@
 
 #include "libimpi/coll.h"
 #include "libimpi/failed.h"
+#include "libimpi/foreign.h"
 #include "libimpi/ours.h"
 #include "libimpi/win_fabric.h"
 #include "libimpi/win_share.h"
@@ -71,17 +72,23 @@ const struct win *win_with(uint32_t rank)
 
 /* ---- making one ---- */
 
-/* Without the agreement of all, or where a process has no channel to those of
- * its own client, there are none. */
+/* Without the agreement of all there are none. */
 static bool may_be_made(const struct impi_comm *c)
 {
     return impi_be.world.flags & IMPI_WORLD_RMA && impi_be.relay < 0 &&
-           impi_be.native && !c->inter && !c->foreign;
+           impi_be.native && !c->inter &&
+           (!c->foreign || foreign_all_can(c, IMPI_SIDE_WINDOWS));
+}
+
+/* With processes of another world all goes by messages. */
+static bool shares(const struct impi_comm *c)
+{
+    return win_share_agreed() && !c->foreign;
 }
 
 bool win_may_share(const struct impi_comm *c)
 {
-    return may_be_made(c) && win_share_agreed();
+    return may_be_made(c) && shares(c);
 }
 
 static void win_destroy(struct win *w)
@@ -182,7 +189,7 @@ static void take_sizes(struct win *w, int member, const int *m)
 static int tell_all(struct win *w, int rc)
 {
     uint64_t bytes = (uint64_t)w->size;
-    int n = win_share_agreed() ? SAY_N_SHARED : SAY_N, told;
+    int n = shares(w->c) ? SAY_N_SHARED : SAY_N, told;
     int own[SAY_N_SHARED] = {how_it_went(rc), w->unit, (int)(bytes >> 32),
                              (int)(uint32_t)bytes};
     int *all = calloc((size_t)w->c->size * (size_t)n, sizeof(*all));
@@ -198,7 +205,7 @@ static int tell_all(struct win *w, int rc)
         take_sizes(w, i, all + (size_t)i * (size_t)n);
     }
     for (int i = 0; i < w->c->size && rc == MPI_SUCCESS; i++)
-        if (win_share_agreed())
+        if (shares(w->c))
             win_share_reach(w, i, all + (size_t)i * (size_t)n + SAY_AREA);
     free(all);
     return rc;
@@ -259,7 +266,7 @@ static void shared_memory(struct memory *m, const struct impi_comm *c)
                            allocate ? (uint64_t)m->size : 0};
 
     m->area = SHARE_NO_AREA;
-    if (win_share_wanted() && (!allocate || has_room(m->size)))
+    if (win_share_wanted() && !c->foreign && (!allocate || has_room(m->size)))
         win_share_make(&m->area, &l, allocate ? &m->base : NULL);
 }
 
@@ -347,7 +354,7 @@ static int make(MPI_Comm comm, MPI_Comm own, int rc, struct memory *m,
     /* From here on others may come. */
     publish(w);
     rc = tell_all(w, rc);
-    if (rc == MPI_SUCCESS && win_share_agreed())
+    if (rc == MPI_SUCCESS && shares(w->c))
         rc = agree_on_service(w);
     if (rc == MPI_SUCCESS)
         return rc;
@@ -488,6 +495,8 @@ int impi_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info,
     if (!c)
         return ASSISTED(impi_real.Win_allocate_shared(size, disp_unit, info,
                                                       comm, baseptr, newwin));
+    if (c->foreign) /* MPI_Comm_split_type never puts them together */
+        return be_raise(comm, MPI_ERR_RMA_SHARED);
     rc = begin(comm, CALL_Win_allocate_shared, win_may_share(c), &m, &own);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -561,7 +570,7 @@ int impi_Win_free(MPI_Win *win)
     win_quiet(w);
     rc = win_settle(w);
     be_unlock();
-    coll_barrier(w->c);
+    win_barrier(w);
     unpublish(w);
     comm = w->comm;
     be_lock();

@@ -108,6 +108,10 @@ void win_left(void);
 
 /* Something of the target may have to be confirmed. */
 void win_touch(struct win *w, int target);
+/* All members have come here.  With those of other worlds, who may be lost,
+ * each tells each: else one of a native collective call would never hear of it.
+ * MPI error class.  Without the lock. */
+int win_barrier(struct win *w);
 /* And no target has an answer left to give: before the window goes. */
 void win_quiet(struct win *w);
 /* May an operation on it begin?  Waits for its lock under MPI_Win_lock_all.

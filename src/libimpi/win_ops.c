@@ -49,6 +49,8 @@ static int class_of(uint32_t error)
         return MPI_ERR_RMA_RANGE;
     case IMPI_RMA_ERR_NO_MEM:
         return MPI_ERR_NO_MEM;
+    case IMPI_RMA_ERR_LOST:
+        return MPI_ERR_OTHER;
     default:
         return MPI_ERR_OP;
     }
@@ -114,6 +116,8 @@ static int settle_refusal(struct win *w)
 
     if (!impi_rma_win_refused(w->core, &r))
         return MPI_SUCCESS;
+    if (r.error == IMPI_RMA_ERR_LOST)
+        return class_of(r.error); /* it has been told */
     be_say("SF-E513: rank %d refused an access at displacement %lld of %s: %s",
            w->c->world[r.target], (long long)r.disp, win_text(w, window),
            reason(r.error));

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "libimpi/coll.h"
+#include "libimpi/foreign.h"
 #include "libimpi/group.h"
 #include "libimpi/ours.h"
 #include "libimpi/progress.h"
@@ -102,6 +103,13 @@ static void wait_flushed(struct win *w, int target)
     wait_ends();
 }
 
+/* A process of another world may be lost: nothing waits for it then. */
+static int class_if_lost(const struct win *w, int member)
+{
+    return impi_rma_is_lost(w->core, (uint32_t)member) ? MPI_ERR_OTHER
+                                                       : MPI_SUCCESS;
+}
+
 /* Everything on this target is confirmed. */
 static void flush_one(struct win *w, int target)
 {
@@ -145,12 +153,48 @@ int win_access(struct win *w, int target)
         impi_rma_lock(w->core, (uint32_t)target, IMPI_RMA_SHARED);
         w->state[target] |= WIN_LOCKED;
         wait_lock(w, target);
-        return MPI_SUCCESS;
+        return class_if_lost(w, target);
     }
     return w->fence ? MPI_SUCCESS : MPI_ERR_RMA_SYNC;
 }
 
 /* ---- fence ---- */
+
+static bool all_are_here(const struct win *w)
+{
+    for (int i = 0; i < w->c->size; i++) {
+        if (!impi_rma_completed(w->core, (uint32_t)i))
+            return false;
+    }
+    return true;
+}
+
+/* By the messages that end epochs, of which none is open. */
+static int tell_each(struct win *w)
+{
+    struct waiter wait = {.native = false};
+    int rc = MPI_SUCCESS;
+
+    be_lock();
+    for (int i = 0; i < w->c->size; i++) {
+        impi_rma_complete(w->core, (uint32_t)i);
+        foreign_await(w->c, i);
+    }
+    while (!all_are_here(w))
+        progress_wait(&wait);
+    for (int i = 0; i < w->c->size; i++) {
+        impi_rma_take_complete(w->core, (uint32_t)i);
+        if (rc == MPI_SUCCESS)
+            rc = class_if_lost(w, i);
+    }
+    be_unlock();
+    return rc;
+}
+
+int win_barrier(struct win *w)
+{
+    return w->c->foreign ? tell_each(w) : coll_barrier(w->c);
+}
 
 int impi_Win_fence(int assertion, MPI_Win win)
 {
@@ -167,9 +211,9 @@ int impi_Win_fence(int assertion, MPI_Win win)
     wait_begins(w, "the fence", -1);
     be_unlock();
     if (rc == MPI_SUCCESS)
-        rc = coll_barrier(w->c);
+        rc = win_barrier(w);
     else
-        coll_barrier(w->c);
+        win_barrier(w);
     wait_ends();
     w->fence = !(assertion & MPI_MODE_NOSUCCEED);
     return rc == MPI_SUCCESS ? rc : win_raise(w, rc);
@@ -230,6 +274,7 @@ static void wait_post(struct win *w, int target)
 {
     struct waiter wait = {.native = false};
 
+    foreign_await(w->c, target);
     while (!impi_rma_take_post(w->core, (uint32_t)target)) {
         wait_begins(w, "the post", target);
         progress_wait(&wait);
@@ -291,13 +336,20 @@ static bool all_completed(const struct win *w)
     return true;
 }
 
-static void end_exposure(struct win *w)
+/* MPI error class. */
+static int end_exposure(struct win *w)
 {
-    for (int i = 0; i < w->npost; i++)
+    int rc = MPI_SUCCESS;
+
+    for (int i = 0; i < w->npost; i++) {
         impi_rma_take_complete(w->core, (uint32_t)w->post[i]);
+        if (rc == MPI_SUCCESS)
+            rc = class_if_lost(w, w->post[i]);
+    }
     free(w->post);
     w->post = NULL;
     w->npost = -1;
+    return rc;
 }
 
 int impi_Win_wait(MPI_Win win)
@@ -310,18 +362,20 @@ int impi_Win_wait(MPI_Win win)
     be_lock();
     if (w->npost < 0)
         return win_leave(w, MPI_ERR_RMA_SYNC);
+    for (int i = 0; i < w->npost; i++)
+        foreign_await(w->c, w->post[i]);
     while (!all_completed(w)) {
         wait_begins(w, "the epoch", -1);
         progress_wait(&wait);
     }
     wait_ends();
-    end_exposure(w);
-    return win_leave(w, MPI_SUCCESS);
+    return win_leave(w, end_exposure(w));
 }
 
 int impi_Win_test(MPI_Win win, int *flag)
 {
     struct win *w = win_find(win);
+    int rc = MPI_SUCCESS;
 
     if (!w)
         return impi_real.Win_test(win, flag);
@@ -331,8 +385,8 @@ int impi_Win_test(MPI_Win win, int *flag)
     progress_once();
     *flag = all_completed(w);
     if (*flag)
-        end_exposure(w);
-    return win_leave(w, MPI_SUCCESS);
+        rc = end_exposure(w);
+    return win_leave(w, rc);
 }
 
 /* ---- lock, unlock ---- */
@@ -368,7 +422,13 @@ static int lock_one(struct win *w, int type, int rank, int assertion)
                   type == MPI_LOCK_SHARED ? IMPI_RMA_SHARED
                                           : IMPI_RMA_EXCLUSIVE);
     wait_lock(w, rank);
-    return MPI_SUCCESS;
+    rc = class_if_lost(w, rank);
+    if (rc != MPI_SUCCESS) {
+        impi_rma_unlock(w->core, (uint32_t)rank);
+        w->state[rank] &= (uint8_t)~WIN_LOCKED;
+        w->nlocked--;
+    }
+    return rc;
 }
 
 int impi_Win_lock(int lock_type, int rank, int assertion, MPI_Win win)

@@ -52,6 +52,7 @@ static struct {
     TAILQ_HEAD(out_list, message_out) out;
     size_t out_bytes;
     TAILQ_HEAD(in_list, message_in) in;
+    bool lost; /* a process of another world; the engine has not heard of it */
 } wire;
 
 /* ---- out ---- */
@@ -197,9 +198,13 @@ void win_throttle(void)
 
 /* ---- in ---- */
 
-static void breach(uint32_t peer, const char *why) __attribute__((noreturn));
+/* Returns only where it is of another world, which is lost for it. */
 static void breach(uint32_t peer, const char *why)
 {
+    if (foreign_of(peer)) {
+        conns_lose(peer, why);
+        return;
+    }
     be_die(1, "SF-E408: rank %u (client %u) broke IMPI: %s", peer,
            client_of((int)peer), why);
 }
@@ -216,6 +221,12 @@ static void handle_one(const struct message_in *m)
     breach(m->peer, err.text);
 }
 
+/* May its world send any? */
+static bool is_partner(uint32_t peer)
+{
+    return !foreign_of(peer) || foreign_can(peer, IMPI_SIDE_WINDOWS);
+}
+
 static bool take_one(void)
 {
     struct impi_buffer buf = {0};
@@ -223,15 +234,15 @@ static bool take_one(void)
     struct message_in *m;
     uint64_t cid, len;
     uint32_t peer;
+    bool good;
 
     u = impi_p2p_service(impi_be.p2p, &peer, &cid, &len);
     if (!u)
         return false;
-    if (foreign_of(peer))
-        len = 0; /* its world has no window with us: truncated, and ignored */
-    else if (cid != IMPI_RMA_CID || len < IMPI_RMA_HEAD || len > MESSAGE_MAX)
-        breach(peer, "a message of one-sided communication is too short, too "
-                     "long, or for nobody");
+    good = is_partner(peer) && cid == IMPI_RMA_CID && len >= IMPI_RMA_HEAD &&
+           len <= MESSAGE_MAX;
+    if (!good)
+        len = 0; /* truncated, and ignored */
     m = malloc(sizeof(*m) + len);
     if (!m)
         be_die(1, "SF-E403: no memory for a message of %llu bytes",
@@ -242,6 +253,9 @@ static bool take_one(void)
     buf.len = len;
     impi_p2p_imrecv(impi_be.p2p, &m->core, u, &buf);
     TAILQ_INSERT_TAIL(&wire.in, m, link);
+    if (!good && is_partner(peer))
+        breach(peer, "a message of one-sided communication is too short, too "
+                     "long, or for nobody");
     return true;
 }
 
@@ -277,10 +291,21 @@ static bool handle_all(void)
     return moved;
 }
 
+/* Outside of the engine, whose sending may be what found it out. */
+static void lose_foreign(void)
+{
+    wire.lost = false;
+    for (uint32_t i = impi_be.home; i < impi_be.world.nprocs; i++)
+        if (impi_p2p_peer_error(impi_be.p2p, i))
+            impi_rma_lose(wire.engine, i);
+}
+
 bool win_progress(void)
 {
     bool moved = win_fabric_progress();
 
+    if (wire.lost)
+        lose_foreign();
     lives_look();
     while (take_one())
         moved = true;
@@ -303,8 +328,8 @@ struct impi_rma *win_engine(void)
     win_fabric_add(&ops);
     TAILQ_INIT(&wire.out);
     TAILQ_INIT(&wire.in);
-    wire.engine =
-        impi_rma_create((uint32_t)impi_be.rank, impi_be.home, &ops, NULL);
+    wire.engine = impi_rma_create((uint32_t)impi_be.rank, impi_be.world.nprocs,
+                                  &ops, NULL);
     if (!wire.engine)
         be_die(1, "SF-E403: no memory for windows");
     return wire.engine;
@@ -320,6 +345,16 @@ void win_left(void)
 {
     if (!conns_sleep())
         background_hurry();
+}
+
+int win_grow(void)
+{
+    return wire.engine ? impi_rma_grow(wire.engine, impi_be.world.nprocs) : 0;
+}
+
+void win_lost(void)
+{
+    wire.lost = true;
 }
 
 void win_end(void)

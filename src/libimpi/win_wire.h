@@ -14,6 +14,13 @@ struct impi_rma *win_engine(void);
 /* The first window is there: its calls lead here, others are served. */
 void win_first(void);
 
+/* More processes have come: 0, or -1 where there is no memory. */
+int win_grow(void);
+
+/* One of another world is lost: those that wait for it hear of it when they
+ * look next. */
+void win_lost(void);
+
 /* At MPI_Finalize. */
 void win_end(void);
 

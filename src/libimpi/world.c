@@ -470,7 +470,8 @@ static void fill_alone(struct impi_world *w, int size, uint16_t port)
     w->tagub = INT32_MAX;
     w->coll_xsize = IMPI_COLL_XSIZE_DEFAULT;
     w->coll_maxlinear = IMPI_COLL_MAXLINEAR_DEFAULT;
-    w->flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_SHARE | IMPI_WORLD_FILES;
+    w->flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_SHARE | IMPI_WORLD_FILES |
+               IMPI_WORLD_RMA;
     if (!is_external32_forced())
         w->flags |= IMPI_WORLD_NATIVE;
     w->nclients = 1;
@@ -727,6 +728,7 @@ static void leave_alone(void)
     background_stop();
     be_lock();
     stats_print();
+    win_end();
     conns_finish();
     impi_p2p_destroy(impi_be.p2p);
     impi_be.p2p = NULL;

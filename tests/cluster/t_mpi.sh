@@ -126,6 +126,33 @@ case_two_launches_meet_by_a_port() {
     assert_nothing_left
 }
 
+# A file, and memory, of two launches: one of each library, and of one that
+# spans and one that does not.
+case_two_launches_share_a_file_and_windows() {
+    local meet ports="env TMPDIR=$WORK/both $WORK/ports"
+    run_as_user mkdir -p "$WORK/names" "$WORK/both"
+    export SLURM_IMPI_NAMES=$WORK/names
+    meet="srun --mpi=impi -N1 -n2 $ports.openmpi connect ocean shared"
+    start_as_user bash -c "$meet"
+    # shellcheck disable=SC2086
+    run_as_user srun --mpi=impi -N2 -n3 $ports.mpich accept ocean shared
+    assert_code 0
+    assert_output "^PASS ports\$" 1
+    wait $!
+    assert_equal 0 $?
+    start_as_user bash -c "$meet"
+    # shellcheck disable=SC2086
+    run_as_user srun --mpi=impi -N1 -n1 $ports.mpich accept ocean shared \
+        : -N1 -n2 $ports.openmpi accept ocean shared
+    assert_code 0
+    assert_output "^PASS ports\$" 1
+    wait $!
+    assert_equal 0 $?
+    assert_equal "" "$(ls -A "$WORK/names" "$WORK/both" | grep -v :)"
+    unset SLURM_IMPI_NAMES
+    assert_nothing_left
+}
+
 # Root knows the name of the port, too.
 case_another_user_is_refused_at_a_port() {
     local acceptor

@@ -11,13 +11,15 @@
  * roots have talked), or leaderless (the same, in MPI_Intercomm_create), or
  * alone (the leaders meet by themselves, then their worlds by
  * MPI_Intercomm_create), or world (as talk, between the halves of one world),
- * or files (they share one, in $TMPDIR), or names (both), or deaf ROLE (the
- * last process of that world has no descriptor left), or deaf-root ROLE (the
- * same, where it is the root), or deaf-alone ROLE (the same, in
- * MPI_Intercomm_create of the first processes), or deaf-join ROLE (the first
- * process of one world, or the last, in MPI_Comm_join).
+ * or files (they share one, in $TMPDIR), or windows (they read and write each
+ * other's memory), or shared (both), or lost-window (the accepting world dies,
+ * one of it with a lock), or names (both), or deaf ROLE (the last process of that world has no descriptor
+ * left), or deaf-root ROLE (the same, where it is the root), or deaf-alone ROLE
+ * (the same, in MPI_Intercomm_create of the first processes), or deaf-join ROLE
+ * (the first process of one world, or the last, in MPI_Comm_join).
  */
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -327,13 +329,46 @@ static void in_order(MPI_File f, int own, int all)
     CHECK(got == all);
 }
 
+#define RECORDS 20
+
+/* All write with the shared pointer, as they come: each record is there
+ * once. */
+static void with_one_pointer(MPI_File f, MPI_Comm both, int own, int all)
+{
+    static int seen[PEERS * RECORDS];
+    MPI_Offset at = -1;
+    int got = -1;
+
+    CHECK(MPI_File_seek_shared(f, 0, MPI_SEEK_SET) == MPI_SUCCESS);
+    for (int i = 0; i < RECORDS; i++) {
+        int value = own * RECORDS + i;
+
+        CHECK(MPI_File_write_shared(f, &value, 1, MPI_INT, MPI_STATUS_IGNORE) ==
+              MPI_SUCCESS);
+    }
+    MPI_Barrier(both);
+    CHECK(MPI_File_get_position_shared(f, &at) == MPI_SUCCESS);
+    CHECK(at == all * RECORDS);
+    CHECK(MPI_File_seek_shared(f, 0, MPI_SEEK_SET) == MPI_SUCCESS);
+    memset(seen, 0, sizeof(seen));
+    for (int i = 0; i < RECORDS; i++) {
+        CHECK(MPI_File_read_shared(f, &got, 1, MPI_INT, MPI_STATUS_IGNORE) ==
+              MPI_SUCCESS);
+        CHECK(got >= 0 && got < all * RECORDS);
+        seen[got]++;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, seen, all * RECORDS, MPI_INT, MPI_SUM, both);
+    for (int i = 0; i < all * RECORDS; i++)
+        CHECK(seen[i] == 1);
+}
+
 static void files(const char *name)
 {
     MPI_Comm inter = meet(name, MPI_COMM_WORLD, 0), both;
     char path[1000];
     MPI_Offset bytes = 0;
     MPI_File f;
-    int own, all, value = 0;
+    int own, all;
 
     MPI_Intercomm_merge(inter, !accepts, &both);
     MPI_Comm_rank(both, &own);
@@ -347,13 +382,228 @@ static void files(const char *name)
     CHECK(MPI_File_get_size(f, &bytes) == MPI_SUCCESS);
     CHECK(bytes == (MPI_Offset)(4 * BLOCK * (int)sizeof(int) * all));
     in_order(f, own, all);
-    CHECK(class_of(MPI_File_write_shared(f, &value, 1, MPI_INT,
-                                         MPI_STATUS_IGNORE)) ==
-          MPI_ERR_UNSUPPORTED_OPERATION);
+    with_one_pointer(f, both, own, all);
     CHECK(MPI_File_close(&f) == MPI_SUCCESS);
     CHECK(access(path, F_OK) < 0);
     MPI_Comm_free(&both);
     MPI_Comm_disconnect(&inter);
+}
+
+/* ---- windows of both worlds ---- */
+
+#define CELLS (2 * PEERS + 2)
+#define TIMES 10
+
+struct shared {
+    MPI_Comm comm;
+    MPI_Win win;
+    long *mem; /* [CELLS] */
+    int own, all;
+};
+
+/* Everybody puts a number into everybody's memory, and gets it back. */
+static void fenced(const struct shared *s)
+{
+    long out[PEERS], in[PEERS];
+
+    MPI_Win_fence(0, s->win);
+    for (int t = 0; t < s->all; t++) {
+        out[t] = 100 * s->own + t;
+        in[t] = -1;
+        MPI_Put(&out[t], 1, MPI_LONG, t, s->own, 1, MPI_LONG, s->win);
+    }
+    MPI_Win_fence(0, s->win);
+    for (int i = 0; i < s->all; i++)
+        CHECK(s->mem[i] == 100 * i + s->own);
+    MPI_Win_fence(0, s->win);
+    for (int t = 0; t < s->all; t++)
+        MPI_Get(&in[t], 1, MPI_LONG, t, s->own, 1, MPI_LONG, s->win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, s->win);
+    for (int t = 0; t < s->all; t++)
+        CHECK(in[t] == out[t]);
+}
+
+/* A counter of each that all raise: by operations that are atomic, then by the
+ * lock alone. */
+static void counted(const struct shared *s)
+{
+    const int cell = 2 * PEERS;
+    long one = 1, old = -1;
+
+    MPI_Win_lock_all(0, s->win);
+    for (int i = 0; i < TIMES * s->all; i++) {
+        int t = (s->own + i) % s->all;
+
+        MPI_Fetch_and_op(&one, &old, MPI_LONG, t, cell, MPI_SUM, s->win);
+        MPI_Win_flush(t, s->win);
+        CHECK(old >= 0 && old < TIMES * s->all);
+    }
+    MPI_Win_unlock_all(s->win);
+    for (int i = 0; i < TIMES * s->all; i++) {
+        int t = (s->own + i) % s->all;
+
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, t, 0, s->win);
+        MPI_Get(&old, 1, MPI_LONG, t, cell + 1, 1, MPI_LONG, s->win);
+        MPI_Win_flush(t, s->win);
+        old++;
+        MPI_Put(&old, 1, MPI_LONG, t, cell + 1, 1, MPI_LONG, s->win);
+        MPI_Win_unlock(t, s->win);
+    }
+    MPI_Barrier(s->comm);
+    MPI_Win_lock(MPI_LOCK_SHARED, s->own, 0, s->win);
+    CHECK(s->mem[cell] == (long)TIMES * s->all);
+    CHECK(s->mem[cell + 1] == (long)TIMES * s->all);
+    MPI_Win_unlock(s->own, s->win);
+}
+
+/* Every other cell, in an epoch of all with all. */
+static void exposed(const struct shared *s)
+{
+    long out[PEERS];
+    MPI_Datatype gaps;
+    MPI_Group group;
+
+    for (int i = 0; i < PEERS; i++)
+        out[i] = 1000 + 10 * s->own + i;
+    MPI_Type_vector(PEERS, 1, 2, MPI_LONG, &gaps);
+    MPI_Type_commit(&gaps);
+    MPI_Win_get_group(s->win, &group);
+    MPI_Win_post(group, 0, s->win);
+    MPI_Win_start(group, 0, s->win);
+    MPI_Put(out, PEERS, MPI_LONG, (s->own + 1) % s->all, 0, 1, gaps, s->win);
+    MPI_Win_complete(s->win);
+    MPI_Win_wait(s->win);
+    for (int i = 0; i < PEERS; i++)
+        CHECK(s->mem[2 * i] ==
+              1000 + 10 * ((s->own + s->all - 1) % s->all) + i);
+    MPI_Group_free(&group);
+    MPI_Type_free(&gaps);
+}
+
+/* One waits for what others write, and calls nothing of MPI. */
+static void served_while_away(const struct shared *s)
+{
+    volatile long *cell = &s->mem[2 * PEERS];
+    int away = s->all - 1;
+    long one = 1;
+
+    *cell = 0;
+    MPI_Barrier(s->comm);
+    if (s->own == away) {
+        while (*cell < s->all - 1)
+            sched_yield();
+    } else {
+        MPI_Win_lock(MPI_LOCK_SHARED, away, 0, s->win);
+        MPI_Accumulate(&one, 1, MPI_LONG, away, 2 * PEERS, 1, MPI_LONG, MPI_SUM,
+                       s->win);
+        MPI_Win_unlock(away, s->win);
+    }
+    MPI_Barrier(s->comm);
+}
+
+static void dynamic(const struct shared *s)
+{
+    MPI_Aint at[PEERS], own;
+    long cells[PEERS] = {0}, value = 7 + s->own;
+    MPI_Win w;
+
+    MPI_Win_create_dynamic(MPI_INFO_NULL, s->comm, &w);
+    MPI_Win_attach(w, cells, sizeof(cells));
+    MPI_Get_address(&cells[0], &own);
+    MPI_Allgather(&own, 1, MPI_AINT, at, 1, MPI_AINT, s->comm);
+    MPI_Win_fence(0, w);
+    for (int t = 0; t < s->all; t++)
+        MPI_Put(&value, 1, MPI_LONG, t, at[t] + s->own * (MPI_Aint)sizeof(long),
+                1, MPI_LONG, w);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, w);
+    for (int i = 0; i < s->all; i++)
+        CHECK(cells[i] == 7 + i);
+    MPI_Win_detach(w, cells);
+    MPI_Win_free(&w);
+}
+
+/* Memory that worlds have in common there is none: MPI_Comm_split_type leaves
+ * each with its own. */
+static void nothing_in_common(MPI_Comm both)
+{
+    MPI_Errhandler before;
+    MPI_Win w;
+    void *mem;
+
+    MPI_Comm_get_errhandler(both, &before);
+    MPI_Comm_set_errhandler(both, MPI_ERRORS_RETURN);
+    CHECK(class_of(MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, both, &mem,
+                                           &w)) == MPI_ERR_RMA_SHARED);
+    MPI_Comm_set_errhandler(both, before);
+    MPI_Errhandler_free(&before);
+}
+
+static void windows(const char *name)
+{
+    static long cells[CELLS];
+    MPI_Comm inter = meet(name, MPI_COMM_WORLD, 0);
+    struct shared s;
+
+    MPI_Intercomm_merge(inter, !accepts, &s.comm);
+    MPI_Comm_rank(s.comm, &s.own);
+    MPI_Comm_size(s.comm, &s.all);
+    MPI_Win_create(cells, sizeof(cells), sizeof(long), MPI_INFO_NULL, s.comm,
+                   &s.win);
+    s.mem = cells;
+    fenced(&s);
+    counted(&s);
+    exposed(&s);
+    MPI_Win_free(&s.win);
+    MPI_Win_allocate(sizeof(cells), sizeof(long), MPI_INFO_NULL, s.comm, &s.mem,
+                     &s.win);
+    served_while_away(&s);
+    fenced(&s);
+    MPI_Win_free(&s.win);
+    dynamic(&s);
+    nothing_in_common(s.comm);
+    MPI_Comm_free(&s.comm);
+    MPI_Comm_disconnect(&inter);
+}
+
+/* The first of the dead world had a lock of each process of this one. */
+static void lost_window(const char *name)
+{
+    MPI_Comm inter = meet(name, MPI_COMM_WORLD, 0), both;
+    long *mem, value = 5;
+    int others, rc;
+    MPI_Win w;
+
+    MPI_Comm_remote_size(inter, &others);
+    MPI_Intercomm_merge(inter, !accepts, &both);
+    MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, both, &mem, &w);
+    MPI_Win_set_errhandler(w, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(both, MPI_ERRORS_RETURN);
+    for (int i = 0; accepts && rank == 0 && i < others; i++)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, size + i, 0, w);
+    MPI_Barrier(both);
+    if (accepts)
+        _exit(7);
+    do {
+        rc = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w);
+        if (rc == MPI_SUCCESS)
+            MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, w);
+        if (rc == MPI_SUCCESS)
+            rc = MPI_Win_unlock(0, w);
+    } while (rc == MPI_SUCCESS);
+    CHECK(class_of(rc) == MPI_ERR_OTHER);
+    for (int i = 0; i < size; i++) {
+        CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, others + i, 0, w) ==
+              MPI_SUCCESS);
+        CHECK(MPI_Put(&value, 1, MPI_LONG, others + i, 0, 1, MPI_LONG, w) ==
+              MPI_SUCCESS);
+        CHECK(MPI_Win_unlock(others + i, w) == MPI_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(*mem == value);
+    CHECK(class_of(MPI_Win_fence(0, w)) == MPI_ERR_OTHER);
+    MPI_Win_free(&w);
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&inter);
 }
 
 /* The leaders meet by MPI_COMM_SELF, and nobody else of their worlds has had to
@@ -756,6 +1006,13 @@ int main(int argc, char **argv)
         lost(argv[2]);
     } else if (strcmp(argv[3], "files") == 0) {
         files(argv[2]);
+    } else if (strcmp(argv[3], "windows") == 0) {
+        windows(argv[2]);
+    } else if (strcmp(argv[3], "shared") == 0) {
+        files(argv[2]);
+        windows(argv[2]);
+    } else if (strcmp(argv[3], "lost-window") == 0) {
+        lost_window(argv[2]);
     } else if (strcmp(argv[3], "unheard") == 0) {
         unheard(argv[2]);
     } else if (strcmp(argv[3], "once") == 0) {

@@ -101,6 +101,12 @@ title=they_share_a_file
 case_meet $title mpich:2 openmpi:2 files
 case_meet $title openmpi:1 "mpich:1 openmpi:2" files
 case_meet $title mpich:1 mpich:2 files
+title=they_share_windows
+case_meet $title mpich:1 openmpi:1 windows
+case_meet $title openmpi:2 mpich:3 windows
+case_meet $title "mpich:1 openmpi:2" mpich:2 windows
+case_meet $title "mpich:1 openmpi:1" "openmpi:1 mpich:1" windows
+IMPI_SHM=0 case_meet they_share_windows_by_tcp mpich:2 openmpi:2 windows
 case_one halves_of_a_world_talk world mpich:4
 case_one halves_of_a_world_talk world openmpi:3
 case_one halves_of_a_world_talk world -i mpich:2 openmpi:2
@@ -115,6 +121,10 @@ case_lost $title lost openmpi:2 "mpich:1 openmpi:1"
 title=who_has_never_talked_hears_of_a_loss
 case_lost $title unheard mpich:2 openmpi:2
 case_lost $title unheard openmpi:3 "mpich:1 openmpi:2"
+title=a_window_with_a_lost_world_goes_on
+case_lost $title lost-window mpich:1 openmpi:1
+case_lost $title lost-window openmpi:2 mpich:2
+case_lost $title lost-window mpich:2 "mpich:1 openmpi:2"
 title=a_process_that_cannot_listen_is_an_error_in_both_groups
 case_meet $title mpich:2 openmpi:1 "deaf accept"
 case_meet $title mpich:1 openmpi:2 "deaf connect"

@@ -99,7 +99,7 @@ static void groups_go_both_ways(void **state)
     assert_int_equal(impi_side_decode(&got, buf, len, &err), 0);
     assert_int_equal(got.number, 7);
     assert_int_equal(got.cid, 42);
-    assert_true(got.share && !got.files);
+    assert_true(got.share);
     assert_int_equal(got.nprocs, 2);
     assert_int_equal(got.procs[1].port, 101);
     assert_int_equal(got.procs[1].pid, 1001);
@@ -110,10 +110,12 @@ static void groups_go_both_ways(void **state)
         assert_int_equal(impi_side_decode(&got, buf, n, &err), -1);
     free(buf);
     s.share = false;
-    s.files = true;
+    s.procs[1].can = IMPI_SIDE_FILES | IMPI_SIDE_WINDOWS;
     assert_int_equal(impi_side_encode(&s, &buf, &len), 0);
     assert_int_equal(impi_side_decode(&got, buf, len, &err), 0);
-    assert_true(!got.share && got.files);
+    assert_false(got.share);
+    assert_int_equal(got.procs[0].can, 0);
+    assert_int_equal(got.procs[1].can, IMPI_SIDE_FILES | IMPI_SIDE_WINDOWS);
     impi_side_free(&got);
     free(buf);
     impi_side_free(&s);
