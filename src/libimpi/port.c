@@ -586,7 +586,7 @@ struct meeting {
     struct impi_side own;
     int deaf;    /* of the other group: impi_side_deaf() */
     bool closed; /* the other one has closed the connection */
-    bool barred; /* the own world may meet no other */
+    bool barred; /* there is no own world */
     bool agreed; /* the roots, of a port for this meeting alone */
     struct port_children *children; /* that are accepted, or NULL */
     struct errbuf err;
@@ -676,8 +676,10 @@ static void find_own(struct meeting *m, struct impi_side_proc *p)
     opened = world_open(&m->err) == 0;
     if (impi_be.p2p)
         fill_own(p);
-    m->barred = !opened && (!impi_be.p2p || p->port != 0);
-    if (opened && !descriptors_left()) {
+    m->barred = !opened && !impi_be.p2p;
+    if (!opened) {
+        p->port = 0; /* perhaps its world may meet no other */
+    } else if (!descriptors_left()) {
         p->port = 0;
         errprintf(&m->err, "no file descriptor is left for connections");
     }
@@ -746,7 +748,6 @@ static int fill_side(struct meeting *m)
         mac_random(m->told.group_secret, sizeof(m->told.group_secret)) < 0 ||
         mac_random(&s->number, sizeof(s->number)) < 0)
         return fail(m, FAILED, "no random numbers");
-    /* That no process of this world may meet another is not told there. */
     if (m->barred)
         return fail(m, FAILED_OTHER, m->err.text);
     if (impi_side_put_procs(s, m->group, &m->err) < 0)
@@ -778,8 +779,9 @@ static int agree(struct meeting *m, const struct impi_side *other, size_t len,
     const struct impi_side *a = m->acceptor ? &m->own : other;
     const struct impi_side *c = m->acceptor ? other : &m->own;
 
-    if (impi_side_fits(&m->own, other, err) < 0)
-        return -1;
+    if (impi_side_deaf(&m->own) < 0 && impi_side_deaf(other) < 0 &&
+        impi_side_fits(&m->own, other, err) < 0)
+        return -1; /* those who are deaf shall hear of that */
     if (impi_couple_secret(m->told.secret, &m->name, a, c) < 0)
         return errprintf(err, "no memory");
     m->told.outcome = MET;

@@ -13,7 +13,8 @@
  * MPI_Intercomm_create), or world (as talk, between the halves of one world),
  * or files (they share one, in $TMPDIR), or windows (they read and write each
  * other's memory), or shared (both), or lost-window (the accepting world dies,
- * one of it with a lock), or names (both), or deaf ROLE (the last process of that world has no descriptor
+ * one of it with a lock), or names (both), or barred ROLE (that world may meet
+ * no other), or deaf ROLE (the last process of that world has no descriptor
  * left), or deaf-root ROLE (the same, where it is the root), or deaf-alone ROLE
  * (the same, in MPI_Intercomm_create of the first processes), or deaf-join ROLE
  * (the first process of one world, or the last, in MPI_Comm_join).
@@ -860,6 +861,18 @@ static void deaf(const char *name, int ours, int root)
     talk(again, MPI_COMM_WORLD, 0);
 }
 
+/* One world may meet no other (its data travel as external32): both hear it. */
+static void barred(const char *name, int ours)
+{
+    MPI_Comm inter;
+    int rc;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    rc = meet_as(name, MPI_COMM_WORLD, size - 1, &inter);
+    CHECK(class_of(rc) == MPI_ERR_OTHER && inter == MPI_COMM_NULL);
+    CHECK(ours || names_who(rc, ours));
+}
+
 /* The same where the leaders have met alone. */
 static void deaf_of_leaders(const char *name, int ours)
 {
@@ -987,7 +1000,9 @@ static void run_deaf(const char *name, const char *what, const char *own,
 {
     int ours = strcmp(own, whose) == 0;
 
-    if (strcmp(what, "deaf") == 0)
+    if (strcmp(what, "barred") == 0)
+        barred(name, ours);
+    else if (strcmp(what, "deaf") == 0)
         deaf(name, ours, 0);
     else if (strcmp(what, "deaf-root") == 0)
         deaf(name, ours, size - 1);

@@ -83,6 +83,24 @@ case_refused()
     report $? "another_user_is_refused: $1 with $2"
 }
 
+# A world that may meet no other calls: both have an error, and nobody waits.
+case_barred()
+{
+    local acceptor codes
+    rm -rf "$SLURM_IMPI_NAMES"
+    # shellcheck disable=SC2086
+    world accept "barred connect" $2 &
+    acceptor=$!
+    # shellcheck disable=SC2086
+    SLURM_IMPI_DATA=external32 world connect "barred connect" $3
+    codes=$?
+    wait $acceptor
+    codes+=" $?"
+    [ "$codes" = "0 0" ] && grep -q "^PASS" "$TMPDIR/out.accept" &&
+        grep -q "^PASS" "$TMPDIR/out.connect"
+    report $? "$1: $2 with $3"
+}
+
 need_both ports
 
 title=two_worlds_talk
@@ -130,6 +148,9 @@ case_meet $title mpich:2 openmpi:1 "deaf accept"
 case_meet $title mpich:1 openmpi:2 "deaf connect"
 case_meet $title openmpi:2 mpich:2 "deaf-alone accept"
 case_meet $title openmpi:1 mpich:3 "deaf-alone connect"
+title=so_is_a_world_that_may_meet_no_other
+case_barred $title mpich:1 openmpi:2
+case_barred $title openmpi:2 "mpich:1 openmpi:1"
 title=so_is_a_root_without_descriptors
 case_meet $title mpich:1 openmpi:2 "deaf-root accept"
 case_meet $title openmpi:2 "mpich:1 openmpi:1" "deaf-root accept"
