@@ -4,6 +4,11 @@
  * to the last of them (FLUSHED) confirms them all, and an UNLOCK stands behind
  * the operations of its epoch.  What the network moves is confirmed by itself
  * (impi_rma_moved()), and UNLOCK and COMPLETE wait for it.
+ *
+ * A lock is put off until there is something to do under it (ops.early): it goes
+ * with the first operation, and the target keeps what comes from an origin that
+ * waits for its turn.  A short operation is held until the next call, for the
+ * unlock may go with it.
  */
 #include "impi/rma.h"
 
@@ -22,8 +27,8 @@ enum message_kind {
     MSG_TYPE,       /* type: its number; data: the type */
     MSG_FLUSH,      /* id: a running number */
     MSG_FLUSHED,    /* id: the same */
-    MSG_LOCK,       /* op: enum impi_rma_lock */
-    MSG_GRANTED,    /* */
+    MSG_LOCK,       /* op: enum impi_rma_lock; with leave, id: as of UNLOCK */
+    MSG_GRANTED,    /* of a LOCK that stays */
     MSG_UNLOCK,     /* id: as of FLUSH; answered by FLUSHED */
     MSG_POST,       /* */
     MSG_COMPLETE,   /* */
@@ -38,12 +43,38 @@ enum message_kind {
 /* The header, in the order of the wire. */
 struct head {
     uint8_t version, kind;
+    uint8_t lock;  /* of operations, enum impi_rma_lock: under it, */
+    uint8_t leave; /* and 1: which goes back then */
     uint16_t op;
     uint16_t elem;
     uint16_t type; /* number of a type of the sender, 0: bytes in a row */
     uint64_t win, id;
     int64_t disp;
     uint64_t count, len; /* of the type; bytes that it moves */
+};
+
+/* How far a lock that this process wants has come. */
+enum stage {
+    PUT_OFF,   /* nobody has been told */
+    REQUESTED, /* by LOCK: GRANTED is to come */
+    CARRIED,   /* by an operation: an answer to it will tell */
+    IN
+};
+
+/* An operation of ours that waits for the next call. */
+struct held {
+    struct head h;
+    size_t len;
+    uint8_t data[];
+};
+
+/* A message of an origin that waits for its turn. */
+struct kept {
+    struct kept *next;
+    struct head h;
+    struct impi_typemap *type; /* a copy, for it may change; or NULL */
+    size_t len;
+    uint8_t data[];
 };
 
 /* May the network read and write its memory? */
@@ -58,7 +89,12 @@ struct peer {
     uint32_t since; /* the last flush: operations that want one */
     struct impi_rma_op first; /* the first of them, answered by itself */
     uint8_t lock;             /* enum impi_rma_lock, as asked for */
-    bool granted;             /* it is there */
+    uint8_t stage;            /* enum stage */
+    bool hold;                /* its first operation may be held, */
+    struct held *held;        /* and is */
+    uint64_t early;           /* what it may have to keep, in bytes */
+    uint64_t before;          /* the last flush before it was CARRIED */
+    uint32_t grants;          /* GRANTED that are to come */
     bool leaving;             /* it goes back when all is confirmed */
     uint32_t number;          /* of impi_rma_words_ask() */
     uint64_t flushes;         /* number of the last FLUSH */
@@ -68,7 +104,11 @@ struct peer {
     /* It as an origin of operations on our memory. */
     uint8_t holds; /* enum impi_rma_lock */
     uint8_t waits; /* likewise, in the queue */
-    uint32_t turn; /* then: its number */
+    uint32_t turn; /* then: its number, */
+    bool silent;   /* no GRANTED is wanted, */
+    struct kept *kept, **kept_end; /* and what is to be done then: */
+    uint64_t kept_bytes;
+    bool kept_all; /* it ends with an unlock */
     uint32_t completes;
     /* Its memory, where that is mapped. */
     struct impi_rma_words *words;
@@ -107,6 +147,7 @@ struct impi_rma_win {
     struct peer *peers;
     /* The own memory. */
     bool dynamic;
+    bool asks_first; /* impi_rma_win_ask_first() */
     struct piece *pieces;
     size_t npieces;
     struct impi_rma_words *words, *private_words;
@@ -142,6 +183,8 @@ static void head_encode(const struct head *h, uint8_t out[IMPI_RMA_HEAD])
     memset(out, 0, IMPI_RMA_HEAD);
     out[0] = h->version;
     out[1] = h->kind;
+    out[2] = h->lock;
+    out[3] = h->leave;
     be_store32(out + 4, (uint32_t)h->op << 16 | h->elem);
     be_store32(out + 8, h->type);
     be_store64(out + 16, h->win);
@@ -157,6 +200,8 @@ static void head_decode(struct head *h, const uint8_t *in)
 
     h->version = in[0];
     h->kind = in[1];
+    h->lock = in[2];
+    h->leave = in[3];
     h->op = (uint16_t)(op >> 16);
     h->elem = (uint16_t)op;
     h->type = (uint16_t)be_load32(in + 8);
@@ -301,8 +346,35 @@ static struct impi_rma_win *find_win(const struct impi_rma *rma, uint64_t id)
     return win;
 }
 
+static void kept_free(struct kept *k)
+{
+    free(k->type);
+    free(k);
+}
+
+static struct kept *take_kept(struct peer *p)
+{
+    struct kept *k = p->kept;
+
+    if (k)
+        p->kept = k->next;
+    return k;
+}
+
+static void drop_kept(struct peer *p)
+{
+    struct kept *k;
+
+    while ((k = take_kept(p)))
+        kept_free(k);
+}
+
 static void win_destroy(struct impi_rma_win *win)
 {
+    for (uint32_t i = 0; win->peers && i < win->n; i++) {
+        drop_kept(&win->peers[i]);
+        free(win->peers[i].held);
+    }
     free(win->world);
     free(win->member);
     free(win->peers);
@@ -372,6 +444,11 @@ bool impi_rma_win_refused(struct impi_rma_win *win,
 }
 
 /* ---- own memory ---- */
+
+void impi_rma_win_ask_first(struct impi_rma_win *win)
+{
+    win->asks_first = true;
+}
 
 void impi_rma_win_dynamic(struct impi_rma_win *win)
 {
@@ -607,10 +684,9 @@ static void refuse(struct impi_rma *rma, uint32_t peer, const struct head *h,
 }
 
 /* Nothing is changed; the origin hears of it. */
-static int no_memory(struct impi_rma *rma, uint32_t peer, const struct head *h)
+static void no_memory(struct impi_rma *rma, uint32_t peer, const struct head *h)
 {
     refuse(rma, peer, h, IMPI_RMA_ERR_NO_MEM);
-    return 0;
 }
 
 static void answer(struct impi_rma *rma, uint32_t peer, const struct head *h,
@@ -693,36 +769,33 @@ static int change(const struct impi_typemap *type, const struct head *h,
     }
 }
 
-static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
-                 const uint8_t *data, size_t len, struct errbuf *err)
+static void do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
+                  const struct impi_typemap *type, const uint8_t *data)
 {
-    const struct impi_typemap *type;
     uint8_t *at, *old = NULL;
     int rc;
 
-    if (find_type(win->rma, peer, h, &type, err) < 0)
-        return -1;
-    if (len != data_of(h))
-        return broke(err, "an operation has not the data that it tells of");
     if (!op_is_good(h)) {
         refuse(win->rma, peer, h, IMPI_RMA_ERR_OP);
-        return 0;
+        return;
     }
     if (!in_memory(win, type, h, &at)) {
         refuse(win->rma, peer, h, IMPI_RMA_ERR_RANGE);
-        return 0;
+        return;
     }
     /* Not as data that last: an unlock or a complete may follow at once, and
      * who comes next changes what was got. */
     if (h->kind == IMPI_RMA_GET && !type) {
         if (h->id)
             answer(win->rma, peer, h, at, h->len);
-        return 0;
+        return;
     }
     if (has_result(h->kind)) {
         old = malloc(h->len + 1);
-        if (!old)
-            return no_memory(win->rma, peer, h);
+        if (!old) {
+            no_memory(win->rma, peer, h);
+            return;
+        }
     }
     if (is_atomic(h->kind))
         begin_change(win, win->own, win->words);
@@ -736,7 +809,6 @@ static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
     else if (h->id)
         answer(win->rma, peer, h, old, old ? h->len : 0);
     free(old);
-    return 0;
 }
 
 static int take_type(struct impi_rma *rma, uint32_t peer, const struct head *h,
@@ -767,6 +839,25 @@ static void give_back(struct impi_rma_win *win, uint32_t origin)
     p->holds = IMPI_RMA_UNLOCKED;
 }
 
+/* What came before its turn did. */
+static void do_kept(struct impi_rma_win *win, uint32_t origin)
+{
+    struct peer *p = &win->peers[origin];
+    struct kept *k;
+
+    while ((k = take_kept(p))) {
+        if (k->h.kind == MSG_FLUSH || k->h.kind == MSG_UNLOCK)
+            tell_member(win, origin, MSG_FLUSHED, 0, k->h.id);
+        else
+            do_op(win, win->world[origin], &k->h, k->type, k->data);
+        if (k->h.kind == MSG_UNLOCK || k->h.leave)
+            give_back(win, origin);
+        kept_free(k);
+    }
+    p->kept_bytes = 0;
+    p->kept_all = false;
+}
+
 /* Its turn has come, and it is in: let it know. */
 static bool grant(struct impi_rma_win *win, uint32_t origin)
 {
@@ -779,10 +870,13 @@ static bool grant(struct impi_rma_win *win, uint32_t origin)
     p->waits = IMPI_RMA_UNLOCKED;
     win->queue_head = (win->queue_head + 1) % win->n;
     win->queue_len--;
-    if (impi_rma_is_lost(win, origin))
+    if (impi_rma_is_lost(win, origin)) {
         give_back(win, origin);
-    else
+        return true;
+    }
+    if (!p->silent)
         tell_member(win, origin, MSG_GRANTED, 0, 0);
+    do_kept(win, origin);
     return true;
 }
 
@@ -803,8 +897,9 @@ static void grant_next(struct impi_rma_win *win)
     impi_rma_words_await(win->words, false);
 }
 
-static int take_lock(struct impi_rma_win *win, uint32_t origin, uint16_t mode,
-                     struct errbuf *err)
+/* silent: the origin does not wait for the lock by itself. */
+static int join_queue(struct impi_rma_win *win, uint32_t origin, uint16_t mode,
+                      bool silent, struct errbuf *err)
 {
     struct peer *p = &win->peers[origin];
 
@@ -813,22 +908,138 @@ static int take_lock(struct impi_rma_win *win, uint32_t origin, uint16_t mode,
     if (p->holds || p->waits)
         return broke(err, "a lock is asked for twice");
     p->waits = (uint8_t)mode;
+    p->silent = silent;
     p->turn = impi_rma_words_ask(win->words);
     win->queue[(win->queue_head + win->queue_len++) % win->n] = origin;
-    grant_next(win);
     return 0;
 }
 
-static int take_unlock(struct impi_rma_win *win, uint32_t origin, uint64_t id,
-                       struct errbuf *err)
+static int unlock_by(struct impi_rma_win *win, uint32_t origin, uint64_t id,
+                     struct errbuf *err)
 {
-    struct peer *p = &win->peers[origin];
-
-    if (!p->holds)
+    if (!win->peers[origin].holds)
         return broke(err, "a lock is given back that is not held");
     give_back(win, origin);
     tell_member(win, origin, MSG_FLUSHED, 0, id);
     grant_next(win);
+    return 0;
+}
+
+/* ---- what comes before its lock is granted ---- */
+
+static struct impi_typemap *copy_type(const struct impi_typemap *type)
+{
+    size_t bytes = sizeof(*type) + type->nruns * sizeof(type->runs[0]);
+    struct impi_typemap *copy = malloc(bytes);
+
+    return copy ? memcpy(copy, type, bytes) : NULL;
+}
+
+/* What an origin may have to count for a message besides. */
+static uint64_t size_kept(const struct impi_typemap *type, size_t len)
+{
+    return IMPI_RMA_HEAD + len + (type ? impi_typemap_wire(type) : 0);
+}
+
+/* No more than its origin may send, and what ends it. */
+static int check_kept(const struct peer *p, uint64_t size, struct errbuf *err)
+{
+    if (p->kept_all)
+        return broke(err, "an operation stands behind the unlock");
+    if (size > SF_IMPI_RMA_EARLY_MAX + IMPI_RMA_HEAD - p->kept_bytes)
+        return broke(err, "too much comes before its lock");
+    return 0;
+}
+
+/* It has been looked at, and is done when its turn has come. */
+static int keep(struct peer *p, const struct head *h,
+                const struct impi_typemap *type, const uint8_t *data,
+                size_t len, struct errbuf *err)
+{
+    uint64_t size = size_kept(type, len);
+    struct kept *k;
+
+    if (check_kept(p, size, err) < 0)
+        return -1;
+    k = malloc(sizeof(*k) + len);
+    if (!k)
+        return -1;
+    k->next = NULL;
+    k->h = *h;
+    k->len = len;
+    k->type = type ? copy_type(type) : NULL;
+    if (type && !k->type) {
+        free(k);
+        return -1;
+    }
+    if (len > 0)
+        memcpy(k->data, data, len);
+    if (!p->kept)
+        p->kept_end = &p->kept;
+    *p->kept_end = k;
+    p->kept_end = &k->next;
+    p->kept_bytes += size;
+    p->kept_all = h->kind == MSG_UNLOCK || h->leave;
+    return 0;
+}
+
+static int take_flush(struct impi_rma_win *win, uint32_t origin,
+                      const struct head *h, struct errbuf *err)
+{
+    struct peer *p = &win->peers[origin];
+
+    if (p->waits)
+        return keep(p, h, NULL, NULL, 0, err);
+    tell_member(win, origin, MSG_FLUSHED, 0, h->id);
+    return 0;
+}
+
+static int take_unlock(struct impi_rma_win *win, uint32_t origin,
+                       const struct head *h, struct errbuf *err)
+{
+    struct peer *p = &win->peers[origin];
+
+    if (p->waits)
+        return keep(p, h, NULL, NULL, 0, err);
+    return unlock_by(win, origin, h->id, err);
+}
+
+static int take_lock(struct impi_rma_win *win, uint32_t origin,
+                     const struct head *h, struct errbuf *err)
+{
+    struct head unlock = {.kind = MSG_UNLOCK, .id = h->id};
+
+    if (join_queue(win, origin, h->op, h->leave, err) < 0 ||
+        (h->leave &&
+         keep(&win->peers[origin], &unlock, NULL, NULL, 0, err) < 0))
+        return -1;
+    grant_next(win);
+    return 0;
+}
+
+static int take_op(struct impi_rma_win *win, uint32_t origin,
+                   const struct head *h, const uint8_t *data, size_t len,
+                   struct errbuf *err)
+{
+    struct peer *p = &win->peers[origin];
+    uint32_t peer = win->world[origin];
+    const struct impi_typemap *type;
+
+    if (find_type(win->rma, peer, h, &type, err) < 0)
+        return -1;
+    if (len != data_of(h))
+        return broke(err, "an operation has not the data that it tells of");
+    if (h->lock && join_queue(win, origin, h->lock, true, err) < 0)
+        return -1;
+    if (h->lock)
+        grant_next(win);
+    if (p->waits)
+        return keep(p, h, type, data, len, err);
+    do_op(win, peer, h, type, data);
+    if (h->leave) {
+        give_back(win, origin);
+        grant_next(win);
+    }
     return 0;
 }
 
@@ -843,10 +1054,18 @@ static struct impi_rma_op *find_op(const struct impi_rma_win *win,
     return op && op->win == win && op->target == member ? op : NULL;
 }
 
+/* Who answers an operation has let it in. */
+static void came_in(struct peer *p)
+{
+    if (p->stage == CARRIED)
+        p->stage = IN;
+}
+
 static void end_op(struct impi_rma_op *op, uint32_t error)
 {
     impi_slots_remove(&op->win->rma->slots, op->id);
     op->win->peers[op->target].open--;
+    came_in(&op->win->peers[op->target]);
     op->error = error;
     op->done = true;
 }
@@ -891,14 +1110,18 @@ static int take_flushed(struct peer *p, uint64_t id, struct errbuf *err)
     if (id != p->flushed + 1 || id > p->flushes)
         return broke(err, "a flush is confirmed that was not asked for");
     p->flushed = id;
+    if (id > p->before)
+        came_in(p);
     return 0;
 }
 
 static int take_grant(struct peer *p, struct errbuf *err)
 {
-    if (!p->lock || p->granted || p->words)
+    if (p->grants == 0)
         return broke(err, "a lock is granted that was not asked for");
-    p->granted = true;
+    p->grants--;
+    if (p->stage == REQUESTED && p->grants == 0)
+        p->stage = IN;
     return 0;
 }
 
@@ -950,8 +1173,11 @@ static void lose_member(struct impi_rma_win *win, uint32_t member)
 {
     struct peer *p = &win->peers[member];
 
-    if (p->open > 0 || p->unflushed || p->flushed != p->flushes)
+    if (p->open > 0 || p->held || p->unflushed || p->flushed != p->flushes)
         note_refusal(win, member, IMPI_RMA_ERR_LOST, 0);
+    free(p->held);
+    p->held = NULL;
+    drop_kept(p);
     p->unflushed = false;
     p->since = 0;
     p->needed = p->flushed = p->flushes;
@@ -988,7 +1214,7 @@ static void start_lost(struct impi_rma_win *win,
 
 /* ---- messages ---- */
 
-static int handle_in(struct impi_rma_win *win, uint32_t peer, uint32_t member,
+static int handle_in(struct impi_rma_win *win, uint32_t member,
                      const struct head *h, const uint8_t *data, size_t len,
                      struct errbuf *err)
 {
@@ -1000,16 +1226,15 @@ static int handle_in(struct impi_rma_win *win, uint32_t peer, uint32_t member,
     case MSG_REFUSED:
         return take_refusal(win, member, h, err);
     case MSG_FLUSH:
-        tell_member(win, member, MSG_FLUSHED, 0, h->id);
-        return 0;
+        return take_flush(win, member, h, err);
     case MSG_FLUSHED:
         return take_flushed(p, h->id, err);
     case MSG_LOCK:
-        return take_lock(win, member, h->op, err);
+        return take_lock(win, member, h, err);
     case MSG_GRANTED:
         return take_grant(p, err);
     case MSG_UNLOCK:
-        return take_unlock(win, member, h->id, err);
+        return take_unlock(win, member, h, err);
     case MSG_POST:
         p->posts++;
         return 0;
@@ -1025,8 +1250,20 @@ static int handle_in(struct impi_rma_win *win, uint32_t peer, uint32_t member,
     case MSG_EXPOSED:
         return take_exposed(p, h, err);
     default:
-        return do_op(win, peer, h, data, len, err);
+        return take_op(win, member, h, data, len, err);
     }
+}
+
+/* Is what it says of a lock what such a message may say? */
+static bool lock_is_good(const struct impi_rma *rma, const struct head *h)
+{
+    if (!h->lock && !h->leave)
+        return true;
+    if (!rma->ops->early || h->leave > 1)
+        return false;
+    return h->kind == MSG_LOCK
+               ? !h->lock
+               : h->kind < MSG_RESULT && h->lock && (!h->leave || h->id);
 }
 
 static int handle(struct impi_rma *rma, uint32_t peer, const struct head *h,
@@ -1034,14 +1271,15 @@ static int handle(struct impi_rma *rma, uint32_t peer, const struct head *h,
 {
     struct impi_rma_win *win;
 
-    if (h->version != VERSION || h->kind == 0 || h->kind >= MSG_KINDS)
+    if (h->version != VERSION || h->kind == 0 || h->kind >= MSG_KINDS ||
+        !lock_is_good(rma, h))
         return broke(err, "a message of one-sided communication is malformed");
     if (h->kind == MSG_TYPE)
         return take_type(rma, peer, h, data, len, err);
     win = find_win(rma, h->win);
     if (!win || win->member[peer] == win->n)
         return broke(err, "a message is for a window that it has no part in");
-    return handle_in(win, peer, win->member[peer], h, data, len, err);
+    return handle_in(win, win->member[peer], h, data, len, err);
 }
 
 int impi_rma_input(struct impi_rma *rma, uint32_t peer, const void *msg,
@@ -1068,7 +1306,6 @@ static bool same_type(const struct impi_typemap *a,
 /* Its place among the own types; the oldest gives way.  -1: no memory. */
 static int place_type(struct impi_rma *rma, const struct impi_typemap *type)
 {
-    size_t bytes = sizeof(*type) + type->nruns * sizeof(type->runs[0]);
     struct own_type *o;
 
     for (int i = 0; i < SF_IMPI_RMA_TYPES_MAX && rma->own[i].type; i++)
@@ -1078,13 +1315,12 @@ static int place_type(struct impi_rma *rma, const struct impi_typemap *type)
     free(o->type);
     free(o->sent);
     o->sent = calloc(bits_of(rma->nprocs), 1);
-    o->type = o->sent ? malloc(bytes) : NULL;
+    o->type = o->sent ? copy_type(type) : NULL;
     if (!o->type) {
         free(o->sent);
         o->sent = NULL;
         return -1;
     }
-    memcpy(o->type, type, bytes);
     rma->next_own = (rma->next_own + 1) % SF_IMPI_RMA_TYPES_MAX;
     return (int)(o - rma->own);
 }
@@ -1112,19 +1348,18 @@ static int introduce(struct impi_rma *rma, uint32_t peer,
     return i + 1;
 }
 
-static int open_op(struct impi_rma_win *win, const struct impi_rma_args *args,
-                   struct impi_rma_op *op)
+static int open_op(struct impi_rma_win *win, uint32_t target, void *result,
+                   uint64_t len, struct impi_rma_op *op)
 {
     *op = (struct impi_rma_op){.user = op->user,
                                .win = win,
-                               .target = args->target,
-                               .result = args->result};
-    if (has_result((uint8_t)args->kind))
-        op->len = args->len;
+                               .target = target,
+                               .result = result,
+                               .len = len};
     op->id = impi_slots_add(&win->rma->slots, op);
     if (!op->id)
         return -1;
-    win->peers[args->target].open++;
+    win->peers[target].open++;
     return 0;
 }
 
@@ -1250,13 +1485,16 @@ static bool is_exposed(struct impi_rma_win *win, uint32_t target)
     return p->exposure == EXPOSED;
 }
 
-/* Is it an operation on bytes in a row, of which neither end needs a copy? */
+/* A put or get of bytes in a row. */
+static bool is_plain(const struct impi_rma_args *args)
+{
+    return !args->type && args->len > 0 && !is_atomic((uint8_t)args->kind);
+}
+
+/* And neither end needs a copy. */
 static bool is_plain_move(const struct impi_rma_args *args)
 {
-    if (args->type || args->len == 0)
-        return false;
-    return args->kind == IMPI_RMA_GET ||
-           (args->kind == IMPI_RMA_PUT && args->lasts);
+    return is_plain(args) && (args->kind == IMPI_RMA_GET || args->lasts);
 }
 
 static bool begin_move(const struct impi_rma_win *win, struct move *m,
@@ -1305,54 +1543,171 @@ static bool start_move(struct impi_rma_win *win,
     return true;
 }
 
+/* ---- operations under a lock that is put off ---- */
+
+static bool is_in(const struct peer *p)
+{
+    return !p->lock || p->stage == IN;
+}
+
+/* What the target may have to keep for it, and for a FLUSH behind it. */
+static uint64_t early_size(const struct impi_rma_args *args,
+                           const struct head *h)
+{
+    return size_kept(args->type, data_of(h)) + IMPI_RMA_HEAD;
+}
+
+static struct head head_of(const struct impi_rma_win *win,
+                           const struct impi_rma_args *args)
+{
+    return (struct head){.kind = (uint8_t)args->kind,
+                         .op = (uint16_t)args->op,
+                         .elem = (uint16_t)args->elem,
+                         .win = win->id,
+                         .disp = args->disp,
+                         .count = args->count,
+                         .len = args->len};
+}
+
+bool impi_rma_needs_lock(const struct impi_rma_win *win,
+                         const struct impi_rma_args *args)
+{
+    const struct peer *p = &win->peers[args->target];
+    const struct impi_rma *rma = win->rma;
+    struct head h = head_of(win, args);
+
+    if (is_in(p) || p->base)
+        return false;
+    if (p->far || (rma->ops->may_move && is_plain(args) &&
+                   rma->ops->may_move(rma->arg, win->world[args->target],
+                                      args->len, args->kind == IMPI_RMA_PUT)))
+        return true;
+    return p->early + early_size(args, &h) > SF_IMPI_RMA_EARLY_MAX;
+}
+
+/* The lock goes with this operation. */
+static void carry(struct peer *p, struct head *h)
+{
+    h->lock = p->lock;
+    p->stage = CARRIED;
+    p->before = p->flushes;
+}
+
+/* A handle for an operation that needs none: `first` of the target, if it is
+ * free. */
+static struct impi_rma_op *spare(struct peer *p)
+{
+    return p->first.id && !p->first.done ? NULL : &p->first;
+}
+
+/* What is held goes out; the last before a flush gets an answer.  True: and the
+ * lock goes back with it. */
+static bool let_go(struct impi_rma_win *win, uint32_t target, bool last,
+                   bool leave)
+{
+    struct peer *p = &win->peers[target];
+    struct held *m = p->held;
+    struct impi_rma_op *handle = m->h.id || !last ? NULL : spare(p);
+    bool left;
+
+    p->held = NULL;
+    if (handle && open_op(win, target, NULL, 0, handle) == 0)
+        m->h.id = handle->id;
+    if (!m->h.id)
+        p->unflushed = true;
+    left = leave && m->h.id;
+    carry(p, &m->h);
+    m->h.leave = left;
+    tell(win->rma, win->world[target], &m->h, m->data, m->len, false);
+    free(m);
+    return left;
+}
+
+/* False: it goes out at once. */
+static bool hold(struct impi_rma_win *win, const struct impi_rma_args *args,
+                 const struct head *h)
+{
+    struct peer *p = &win->peers[args->target];
+    size_t len = data_of(h);
+    struct held *m;
+
+    if (!p->lock || p->stage != PUT_OFF || !p->hold || args->type ||
+        args->len > SF_IMPI_RMA_HELD_MAX)
+        return false;
+    m = malloc(sizeof(*m) + len);
+    if (!m)
+        return false;
+    m->h = *h;
+    m->len = len;
+    if (len > 0)
+        memcpy(m->data, args->data, len);
+    p->held = m;
+    return true;
+}
+
 /* An operation without a handle: where there was one alone before each flush it
  * is answered by itself, and no FLUSH follows.  The handle for that, if any. */
 static struct impi_rma_op *alone(struct peer *p)
 {
-    bool taken = p->first.id && !p->first.done;
+    return p->since == 1 && !p->many ? spare(p) : NULL;
+}
 
-    p->since++;
-    return p->since == 1 && !p->many && !taken ? &p->first : NULL;
+/* By a message, which may also ask for the lock. */
+static int send_op(struct impi_rma_win *win, const struct impi_rma_args *args,
+                   struct head *h, struct impi_rma_op *op)
+{
+    struct peer *p = &win->peers[args->target];
+    struct impi_rma_op *handle = op;
+    uint64_t len = has_result(h->kind) ? args->len : 0;
+
+    p->early += early_size(args, h);
+    if (!op)
+        p->since++;
+    if (op && open_op(win, args->target, args->result, len, op) < 0)
+        return -1;
+    if (op)
+        h->id = op->id;
+    if (p->held)
+        let_go(win, args->target, false, false);
+    if (!args->now && hold(win, args, h))
+        return 0;
+    if (!op)
+        handle = alone(p);
+    if (handle != op && open_op(win, args->target, NULL, 0, handle) == 0)
+        h->id = handle->id;
+    if (!h->id)
+        p->unflushed = true;
+    if (p->lock && p->stage == PUT_OFF)
+        carry(p, h);
+    tell(win->rma, win->world[args->target], h, args->data, data_of(h),
+         args->lasts);
+    return 0;
 }
 
 int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
                    struct impi_rma_op *op)
 {
-    uint32_t peer = win->world[args->target];
-    struct impi_rma_op *handle = op;
-    struct head h = {.kind = (uint8_t)args->kind,
-                     .op = (uint16_t)args->op,
-                     .elem = (uint16_t)args->elem,
-                     .win = win->id,
-                     .disp = args->disp,
-                     .count = args->count,
-                     .len = args->len};
+    const struct peer *p = &win->peers[args->target];
+    struct head h = head_of(win, args);
     int type;
 
-    if (win->rma->lost[peer]) {
+    if (impi_rma_is_lost(win, args->target)) {
         start_lost(win, args, op);
         return 0;
     }
-    if (win->peers[args->target].base) {
+    if (p->base) {
         start_mapped(win, args, &h, op);
         return 0;
     }
-    if (start_far(win, args, op) || start_move(win, args, op))
+    if (is_in(p) && (start_far(win, args, op) || start_move(win, args, op)))
         return 0;
-    type = args->type ? introduce(win->rma, peer, args->type) : 0;
+    type = args->type
+               ? introduce(win->rma, win->world[args->target], args->type)
+               : 0;
     if (type < 0)
         return -1;
-    if (!op)
-        handle = alone(&win->peers[args->target]);
-    if (handle && open_op(win, args, handle) < 0)
-        return -1;
     h.type = (uint16_t)type;
-    if (handle)
-        h.id = handle->id;
-    else
-        win->peers[args->target].unflushed = true;
-    tell(win->rma, peer, &h, args->data, data_of(&h), args->lasts);
-    return 0;
+    return send_op(win, args, &h, op);
 }
 
 /* ---- what the origin waits for ---- */
@@ -1381,11 +1736,25 @@ static void end_since(struct peer *p)
     p->since = 0;
 }
 
+/* By a message of its own, which is answered. */
+static void ask(struct impi_rma_win *win, uint32_t target)
+{
+    struct peer *p = &win->peers[target];
+
+    p->stage = REQUESTED;
+    p->grants++;
+    tell_member(win, target, MSG_LOCK, p->lock, 0);
+}
+
 void impi_rma_flush(struct impi_rma_win *win, uint32_t target)
 {
     struct peer *p = &win->peers[target];
 
     end_since(p);
+    if (p->held)
+        let_go(win, target, true, false);
+    else if (p->lock && p->stage == PUT_OFF)
+        ask(win, target);
     if (p->unflushed)
         tell_member(win, target, MSG_FLUSH, 0, next_flush(p));
 }
@@ -1422,17 +1791,24 @@ bool impi_rma_is_quiet(const struct impi_rma_win *win)
     return true;
 }
 
-void impi_rma_lock(struct impi_rma_win *win, uint32_t target,
-                   enum impi_rma_lock mode)
+bool impi_rma_lock(struct impi_rma_win *win, uint32_t target,
+                   enum impi_rma_lock mode, bool brief)
 {
     struct peer *p = &win->peers[target];
 
     p->lock = (uint8_t)mode;
-    p->granted = false;
-    if (p->words)
+    p->stage = PUT_OFF;
+    p->hold = brief;
+    p->early = 0;
+    if (p->words) {
+        p->stage = REQUESTED;
         p->number = impi_rma_words_ask(p->words);
-    else
-        tell_member(win, target, MSG_LOCK, (uint16_t)mode, 0);
+        return true;
+    }
+    if (win->rma->ops->early && !win->asks_first && target != win->own)
+        return false;
+    ask(win, target);
+    return true;
 }
 
 bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target)
@@ -1440,12 +1816,29 @@ bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target)
     struct peer *p = &win->peers[target];
     bool next;
 
-    if (!p->granted && p->words) {
-        p->granted =
-            impi_rma_words_enter(p->words, p->number, p->lock, win->own, &next);
+    if (p->stage != IN && p->words) {
+        if (impi_rma_words_enter(p->words, p->number, p->lock, win->own, &next))
+            p->stage = IN;
         tell_turn(win, target, next);
     }
-    return p->granted || impi_rma_is_lost(win, target);
+    return p->stage == IN || impi_rma_is_lost(win, target);
+}
+
+/* Nothing has been done under it; it may be a meeting of processes. */
+static void pass_through(struct impi_rma_win *win, uint32_t target,
+                         uint8_t mode)
+{
+    struct peer *p = &win->peers[target];
+    struct head h = {.kind = MSG_LOCK, .op = mode, .win = win->id, .leave = 1};
+
+    p->unflushed = true;
+    h.id = next_flush(p);
+    tell(win->rma, win->world[target], &h, NULL, 0, false);
+}
+
+static void send_unlock(struct impi_rma_win *win, uint32_t target)
+{
+    tell_member(win, target, MSG_UNLOCK, 0, next_flush(&win->peers[target]));
 }
 
 /* By messages an UNLOCK stands behind all operations, and nobody waits for its
@@ -1454,21 +1847,30 @@ bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target)
 void impi_rma_unlock(struct impi_rma_win *win, uint32_t target)
 {
     struct peer *p = &win->peers[target];
+    bool left = false;
+    uint8_t mode = p->lock;
 
-    p->granted = false;
     if (p->words) {
         p->leaving = true;
         impi_rma_flush(win, target);
         return;
     }
-    p->lock = IMPI_RMA_UNLOCKED;
     end_since(p);
-    if (impi_rma_is_lost(win, target))
+    if (impi_rma_is_lost(win, target)) {
+        p->lock = IMPI_RMA_UNLOCKED;
         return;
-    if (p->moves > 0)
+    }
+    if (p->held)
+        left = let_go(win, target, true, true);
+    p->lock = IMPI_RMA_UNLOCKED;
+    if (left)
+        return;
+    if (p->stage == PUT_OFF)
+        pass_through(win, target, mode);
+    else if (p->moves > 0)
         p->unlock_waits = true;
     else
-        tell_member(win, target, MSG_UNLOCK, 0, next_flush(p));
+        send_unlock(win, target);
 }
 
 void impi_rma_post(struct impi_rma_win *win, uint32_t origin)
@@ -1501,7 +1903,7 @@ static void end_moves(struct impi_rma_win *win, uint32_t target)
     struct peer *p = &win->peers[target];
 
     if (p->unlock_waits)
-        tell_member(win, target, MSG_UNLOCK, 0, next_flush(p));
+        send_unlock(win, target);
     if (p->complete_waits)
         tell_member(win, target, MSG_COMPLETE, 0, 0);
     p->unlock_waits = p->complete_waits = false;

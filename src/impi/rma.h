@@ -37,6 +37,8 @@ struct impi_rma_place {
 };
 
 struct impi_rma_ops {
+    /* All peers take locks with operations (version 10 of the extensions). */
+    bool early;
     /* Send a message to a peer (never this process): IMPI_RMA_HEAD bytes of
      * head, then len bytes of data.  Both must have been copied or written when
      * it returns, but for data that last: these stay valid until the peer has
@@ -103,6 +105,9 @@ struct impi_rma_win *impi_rma_win_create(struct impi_rma *rma, uint64_t id,
                                          const uint32_t *world, uint32_t n,
                                          uint32_t own);
 void impi_rma_win_free(struct impi_rma_win *win);
+/* Locks in this window are asked for before what is done under them, whatever
+ * ops->early says: members of another world may know nothing else. */
+void impi_rma_win_ask_first(struct impi_rma_win *win);
 
 /* Set this process's memory.  Either base and size, where displacements are
  * bytes from base (returns 0, or -1 with ENOMEM); or dynamic: pieces that come
@@ -190,6 +195,7 @@ struct impi_rma_args {
     const void *data;  /* of all but GET; unused by GACC with NO_OP.  CAS: what
                           to put, then what to compare with */
     bool lasts;        /* data stay valid until the operation is confirmed */
+    bool now;          /* it is waited for by itself: not held */
     void *result;      /* GET, GACC, CAS: where len bytes go */
 };
 
@@ -213,9 +219,17 @@ bool impi_rma_is_flushed(struct impi_rma_win *win, uint32_t target);
 
 /* ---- locks ---- */
 
-/* Ask for a lock.  It is held when impi_rma_is_locked(). */
-void impi_rma_lock(struct impi_rma_win *win, uint32_t target,
-                   enum impi_rma_lock mode);
+/* Want a lock.  True: it has been asked for, to be waited for.  False: it is
+ * put off, goes with the first operation, and need not be waited for (but see
+ * impi_rma_needs_lock()); impi_rma_flush() asks for it where there is none, and
+ * impi_rma_unlock() takes it and gives it back.  brief: a short operation may
+ * wait for the call behind it.  It is held when impi_rma_is_locked(). */
+bool impi_rma_lock(struct impi_rma_win *win, uint32_t target,
+                   enum impi_rma_lock mode, bool brief);
+/* May such an operation start only when the lock is there?  Ask for it then by
+ * impi_rma_flush(). */
+bool impi_rma_needs_lock(const struct impi_rma_win *win,
+                         const struct impi_rma_args *args);
 bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target);
 /* Give the lock back after all operations, which are complete when
  * impi_rma_is_flushed().  The target may learn of the unlock later. */

@@ -51,6 +51,8 @@ enum impi_world_flag {
     IMPI_WORLD_RMA_FABRIC = 1u << 8,
     /* All clients speak version 9: collective calls take few rounds. */
     IMPI_WORLD_FEW_ROUNDS = 1u << 9,
+    /* All clients speak version 10: operations bring their locks along. */
+    IMPI_WORLD_RMA_EARLY = 1u << 10,
 };
 
 struct impi_host {

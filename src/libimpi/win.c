@@ -133,10 +133,13 @@ static struct win *win_new(MPI_Comm comm)
         w->core = impi_rma_win_create(win_engine(), c->cid,
                                       (const uint32_t *)c->world, (uint32_t)n,
                                       (uint32_t)c->rank);
-    if (w->core)
-        return w;
-    win_destroy(w);
-    return NULL;
+    if (!w->core) {
+        win_destroy(w);
+        return NULL;
+    }
+    if (c->foreign)
+        impi_rma_win_ask_first(w->core);
+    return w;
 }
 
 /* What a member tells all others: how it went, and of its memory.  Numbers of

@@ -114,9 +114,9 @@ void win_touch(struct win *w, int target);
 int win_barrier(struct win *w);
 /* And no target has an answer left to give: before the window goes. */
 void win_quiet(struct win *w);
-/* May an operation on it begin?  Waits for its lock under MPI_Win_lock_all.
+/* May such an operation begin?  Waits for a lock where it must be there first.
  * MPI error class.  Under the lock. */
-int win_access(struct win *w, int target);
+int win_access(struct win *w, const struct impi_rma_args *args);
 
 /* ---- operations (win_ops.c) ---- */
 

@@ -271,7 +271,7 @@ static int hand_over(const struct call *c, struct impi_rma_args *args,
         if (!op)
             return rc;
         op->w = c->w;
-        op->request = request;
+        op->request = args->now = request;
         args->result = op->result.base;
     }
     if (impi_rma_start(c->w->core, args, op ? &op->core : NULL) < 0) {
@@ -324,7 +324,7 @@ static int start_locked(const struct call *c, struct win_op **made,
     if (rc == MPI_SUCCESS)
         rc = check_range(c, &args);
     if (rc == MPI_SUCCESS)
-        rc = win_access(c->w, c->target);
+        rc = win_access(c->w, &args);
     if (rc == MPI_SUCCESS && has_origin(c))
         rc = data_for_send(&d, c->origin, c->origin_count, c->origin_type);
     if (rc == MPI_SUCCESS)

@@ -92,12 +92,19 @@ static void wait_lock(struct win *w, int target)
     wait_ends();
 }
 
-static void wait_flushed(struct win *w, int target)
+/* Its lock, if it has one, has not been granted yet. */
+static bool waits_for_lock(const struct win *w, int target)
+{
+    return w->state[target] & WIN_LOCKED &&
+           !impi_rma_is_locked(w->core, (uint32_t)target);
+}
+
+static void wait_flushed(struct win *w, int target, const char *why)
 {
     struct waiter wait = {.native = false};
 
     while (!impi_rma_is_flushed(w->core, (uint32_t)target)) {
-        wait_begins(w, "a flush", target);
+        wait_begins(w, why, target);
         progress_wait(&wait);
     }
     wait_ends();
@@ -110,11 +117,13 @@ static int class_if_lost(const struct win *w, int member)
                                                        : MPI_SUCCESS;
 }
 
-/* Everything on this target is confirmed. */
+/* Everything on this target is confirmed, and a lock of it is there. */
 static void flush_one(struct win *w, int target)
 {
     impi_rma_flush(w->core, (uint32_t)target);
-    wait_flushed(w, target);
+    if (waits_for_lock(w, target))
+        wait_lock(w, target);
+    wait_flushed(w, target, "a flush");
 }
 
 /* All that has been touched is confirmed.  Under the lock. */
@@ -123,7 +132,9 @@ static void win_flush_touched(struct win *w)
     for (int i = 0; i < w->ntouched; i++)
         impi_rma_flush(w->core, (uint32_t)w->touched[i]);
     for (int i = 0; i < w->ntouched; i++) {
-        wait_flushed(w, w->touched[i]);
+        if (waits_for_lock(w, w->touched[i]))
+            wait_lock(w, w->touched[i]);
+        wait_flushed(w, w->touched[i], "a flush");
         w->state[w->touched[i]] &= (uint8_t)~WIN_TOUCHED;
     }
     w->ntouched = 0;
@@ -141,21 +152,34 @@ void win_quiet(struct win *w)
     wait_ends();
 }
 
-int win_access(struct win *w, int target)
+/* Where it is put off, a flush asks for it. */
+static void lock_target(struct win *w, int target, enum impi_rma_lock mode,
+                        bool brief)
 {
+    w->state[target] |= WIN_LOCKED;
+    if (impi_rma_lock(w->core, (uint32_t)target, mode, brief))
+        wait_lock(w, target);
+    else
+        win_touch(w, target);
+}
+
+int win_access(struct win *w, const struct impi_rma_args *args)
+{
+    int target = (int)args->target;
     uint8_t state = w->state[target];
 
-    if (state & (WIN_LOCKED | WIN_NOCHECK | WIN_STARTED))
+    if (state & (WIN_NOCHECK | WIN_STARTED) || (w->lock_all && w->unlocked))
         return MPI_SUCCESS;
-    if (w->lock_all && w->unlocked)
-        return MPI_SUCCESS;
-    if (w->lock_all) {
-        impi_rma_lock(w->core, (uint32_t)target, IMPI_RMA_SHARED);
-        w->state[target] |= WIN_LOCKED;
+    if (!(state & WIN_LOCKED) && !w->lock_all)
+        return w->fence ? MPI_SUCCESS : MPI_ERR_RMA_SYNC;
+    if (!(state & WIN_LOCKED))
+        lock_target(w, target, IMPI_RMA_SHARED, false);
+    if (impi_rma_needs_lock(w->core, args)) {
+        impi_rma_flush(w->core, args->target);
         wait_lock(w, target);
         return class_if_lost(w, target);
     }
-    return w->fence ? MPI_SUCCESS : MPI_ERR_RMA_SYNC;
+    return MPI_SUCCESS;
 }
 
 /* ---- fence ---- */
@@ -417,11 +441,9 @@ static int lock_one(struct win *w, int type, int rank, int assertion)
         w->state[rank] |= WIN_NOCHECK;
         return MPI_SUCCESS;
     }
-    w->state[rank] |= WIN_LOCKED;
-    impi_rma_lock(w->core, (uint32_t)rank,
-                  type == MPI_LOCK_SHARED ? IMPI_RMA_SHARED
-                                          : IMPI_RMA_EXCLUSIVE);
-    wait_lock(w, rank);
+    lock_target(w, rank,
+                type == MPI_LOCK_SHARED ? IMPI_RMA_SHARED : IMPI_RMA_EXCLUSIVE,
+                true);
     rc = class_if_lost(w, rank);
     if (rc != MPI_SUCCESS) {
         impi_rma_unlock(w->core, (uint32_t)rank);
@@ -443,6 +465,7 @@ int impi_Win_lock(int lock_type, int rank, int assertion, MPI_Win win)
 
 static int unlock_one(struct win *w, int rank)
 {
+    const char *why = "a flush";
     bool none;
     int rc = check_rank(w, rank, &none);
 
@@ -450,11 +473,15 @@ static int unlock_one(struct win *w, int rank)
         return rc;
     if (w->lock_all || !(w->state[rank] & (WIN_LOCKED | WIN_NOCHECK)))
         return MPI_ERR_RMA_SYNC;
+    if (waits_for_lock(w, rank))
+        why = "the lock";
     if (w->state[rank] & WIN_LOCKED)
         impi_rma_unlock(w->core, (uint32_t)rank);
+    else
+        impi_rma_flush(w->core, (uint32_t)rank);
     w->state[rank] &= (uint8_t) ~(WIN_LOCKED | WIN_NOCHECK);
     w->nlocked--;
-    flush_one(w, rank);
+    wait_flushed(w, rank, why);
     return win_settle(w);
 }
 

@@ -217,7 +217,7 @@ static void handle_one(const struct message_in *m)
         impi_rma_input(wire.engine, m->peer, m->bytes, m->len, &err) == 0)
         return;
     if (errno == ENOMEM)
-        be_die(1, "SF-E403: no memory for a datatype of rank %u", m->peer);
+        be_die(1, "SF-E403: no memory for a message of rank %u", m->peer);
     breach(m->peer, err.text);
 }
 
@@ -325,6 +325,7 @@ struct impi_rma *win_engine(void)
 
     if (wire.engine)
         return wire.engine;
+    ops.early = impi_be.world.flags & IMPI_WORLD_RMA_EARLY;
     win_fabric_add(&ops);
     TAILQ_INIT(&wire.out);
     TAILQ_INIT(&wire.in);

@@ -34,12 +34,17 @@ static void open_some(struct impi_rma_win *win, struct impi_rma_op *op,
     a.data = result;
     impi_rma_start(win, &a, NULL);
     impi_rma_flush(win, 1);
-    impi_rma_lock(win, 2, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(win, 2, IMPI_RMA_EXCLUSIVE, true);
+    a.target = 2;
+    impi_rma_start(win, &a, NULL);
+    impi_rma_flush(win, 2);
+    impi_rma_lock(win, 0, IMPI_RMA_EXCLUSIVE, true);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct impi_rma_ops ops = {.send = send_nowhere};
+    static const struct impi_rma_ops ops = {.early = true,
+                                            .send = send_nowhere};
     static const uint32_t world[N] = {0, 1, 2};
     static uint8_t mem[BYTES];
     struct impi_rma *rma = impi_rma_create(0, N, &ops, NULL);
@@ -52,6 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!win || impi_rma_win_memory(win, mem, sizeof(mem)) < 0)
         abort();
     open_some(win, &op, result);
+    if (size > 0 && data[0] & 0x80) /* the own lock is free, or not */
+        impi_rma_unlock(win, 0);
     while (size >= 3) {
         size_t len = (size_t)data[1] << 8 | data[2];
         uint32_t peer = data[0] % (N + 1);

@@ -14,8 +14,8 @@
  * the last rank is said to be at an address of a network for documents.  -f:
  * the others reach it by a way that another user floods (flooded_way.h).  -w:
  * no windows span, as before version 4 of the extensions.  -s: their members
- * share no memory, as before version 5.  -t: no libfabric, as before version 6.
- * -o: what stands for MUNGE says that
+ * share no memory, as before version 5.  -r, -e: as before versions 9 and 10.
+ * -t: no libfabric, as before version 6.  -o: what stands for MUNGE says that
  * another user runs it.  -l: a process that vanishes is left to the others,
  * which have to see it themselves.  BARE_FRONT names the library to preload.
  * Exit code: that of MPI_Abort; 1 when a process vanished; else the worst of
@@ -590,14 +590,18 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             /* as before version 4 of the extensions */
             b.without |= IMPI_WORLD_RMA | IMPI_WORLD_RMA_SHARE |
                          IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC |
-                         IMPI_WORLD_FEW_ROUNDS;
+                         IMPI_WORLD_FEW_ROUNDS | IMPI_WORLD_RMA_EARLY;
         } else if (strcmp(*argv, "-s") == 0) {
             /* before version 5 */
             b.without |= IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES |
-                         IMPI_WORLD_RMA_FABRIC | IMPI_WORLD_FEW_ROUNDS;
+                         IMPI_WORLD_RMA_FABRIC | IMPI_WORLD_FEW_ROUNDS |
+                         IMPI_WORLD_RMA_EARLY;
         } else if (strcmp(*argv, "-r") == 0) {
             /* before version 9 */
-            b.without |= IMPI_WORLD_FEW_ROUNDS;
+            b.without |= IMPI_WORLD_FEW_ROUNDS | IMPI_WORLD_RMA_EARLY;
+        } else if (strcmp(*argv, "-e") == 0) {
+            /* before version 10 */
+            b.without |= IMPI_WORLD_RMA_EARLY;
         } else if (strcmp(*argv, "-t") == 0) {
             b.without |= IMPI_WORLD_FABRIC | IMPI_WORLD_RMA_FABRIC;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
@@ -626,7 +630,7 @@ int main(int argc, char **argv)
                      IMPI_WORLD_SHARE | IMPI_WORLD_FLAT | IMPI_WORLD_RMA |
                      IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FABRIC |
                      IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC |
-                     IMPI_WORLD_FEW_ROUNDS;
+                     IMPI_WORLD_FEW_ROUNDS | IMPI_WORLD_RMA_EARLY;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};
@@ -634,7 +638,7 @@ int main(int argc, char **argv)
     if (!program || !*program) {
         fprintf(
             stderr,
-            "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-r] [-t] "
+            "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-r] [-e] [-t] "
             "[-l] [-m bytes] "
             "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;

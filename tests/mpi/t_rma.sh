@@ -139,6 +139,17 @@ for prog in rma_sync rma_ops rma_types rma_win; do
     SLURM_IMPI_WINDOWS=messages case_run $title $prog -i openmpi:1 mpich:2
 done
 SLURM_IMPI_WINDOWS=messages case_run $title rma_long mpich:2 openmpi:1
+title=with_clients_that_keep_nothing_before_a_lock
+for prog in rma_sync rma_ops rma_types; do
+    IMPI_SHM=0 case_run $title $prog -e openmpi:1 mpich:2
+done
+SLURM_IMPI_WINDOWS=messages case_run $title rma_locks -e mpich:2 openmpi:1
+title=locks_that_operations_bring_along
+IMPI_SHM=0 case_run $title rma_locks mpich:1 openmpi:1
+IMPI_SHM=0 case_run $title rma_locks -i openmpi:2 mpich:2
+SLURM_IMPI_WINDOWS=messages case_run $title rma_locks mpich:2 openmpi:1
+SOME_BY_MESSAGES=1 case_run $title rma_locks mpich:2 openmpi:2
+case_run $title rma_locks mpich:2 openmpi:2
 title=with_clients_that_share_no_windows
 case_run $title rma_sync -s mpich:1 openmpi:2
 title=both_ways_at_once

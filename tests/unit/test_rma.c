@@ -145,7 +145,7 @@ static void end_move(void)
     impi_rma_moved(m.token);
 }
 
-static const struct impi_rma_ops ops = {.send = send_msg,
+static struct impi_rma_ops ops = {.send = send_msg,
                                         .copy = copy_far,
                                         .may_move = may_move,
                                         .move = begin_move,
@@ -157,6 +157,7 @@ static void begin(uint64_t seed)
     static const uint32_t world[N] = {0, 1, 2, 3};
 
     memset(&w, 0, sizeof(w));
+    ops.early = false;
     w.random = seed;
     for (uint32_t i = 0; i < N; i++) {
         w.rma[i] = impi_rma_create(i, N, &ops, (void *)(uintptr_t)i);
@@ -186,6 +187,19 @@ static void begin_mapped(uint64_t seed)
                                how == 1 ? w.mem[i % N] : NULL,
                                sizeof(w.mem[0]));
     }
+}
+
+/* All of the newest release. */
+static void begin_early(uint64_t seed)
+{
+    begin(seed);
+    ops.early = true;
+}
+
+static void begin_early_mapped(uint64_t seed)
+{
+    begin_mapped(seed);
+    ops.early = true;
 }
 
 /* One message, or false: there is none. */
@@ -220,6 +234,20 @@ static void end(void)
     run();
     for (int i = 0; i < N; i++)
         impi_rma_destroy(w.rma[i]);
+}
+
+static void drop_messages(void)
+{
+    for (int i = 0; i < N * N; i++) {
+        struct msg **from = &w.from[i / N][i % N];
+
+        while (*from) {
+            struct msg *next = (*from)->next;
+
+            free(*from);
+            *from = next;
+        }
+    }
 }
 
 static void flush(uint32_t own, uint32_t target)
@@ -314,13 +342,13 @@ static void who_unlocks_waits_for_operations_only(void **state)
 {
     (void)state;
     begin(12);
-    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE, false);
     run();
     assert_int_equal(fetch(0, 1, 0, IMPI_RMA_SUM, 5), 0);
     impi_rma_unlock(w.win[0], 1);
     assert_true(impi_rma_is_flushed(w.win[0], 1));
     assert_false(impi_rma_is_quiet(w.win[0]));
-    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE, false);
     assert_false(impi_rma_is_locked(w.win[0], 1));
     run();
     assert_true(impi_rma_is_quiet(w.win[0]));
@@ -365,14 +393,14 @@ static void locks_are_given_in_the_order_of_asking(void **state)
 {
     (void)state;
     begin(3);
-    impi_rma_lock(w.win[0], 3, IMPI_RMA_SHARED);
+    impi_rma_lock(w.win[0], 3, IMPI_RMA_SHARED, false);
     run();
     assert_true(impi_rma_is_locked(w.win[0], 3));
-    impi_rma_lock(w.win[1], 3, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(w.win[1], 3, IMPI_RMA_EXCLUSIVE, false);
     run();
     /* shared, but behind one that waits */
-    impi_rma_lock(w.win[2], 3, IMPI_RMA_SHARED);
-    impi_rma_lock(w.win[3], 3, IMPI_RMA_SHARED);
+    impi_rma_lock(w.win[2], 3, IMPI_RMA_SHARED, false);
+    impi_rma_lock(w.win[3], 3, IMPI_RMA_SHARED, false);
     run();
     assert_false(impi_rma_is_locked(w.win[1], 3));
     assert_false(impi_rma_is_locked(w.win[2], 3));
@@ -819,61 +847,80 @@ static void a_peer_that_lies_is_found_out(void **state)
     breaks(m, IMPI_RMA_HEAD); /* twice */
     be_store64(m + 16, 999);  /* no such window */
     breaks(m, IMPI_RMA_HEAD);
-    for (int i = 0; i < N; i++)
-        for (int k = 0; k < N; k++)
-            while (w.from[i][k]) {
-                struct msg *next = w.from[i][k]->next;
-
-                free(w.from[i][k]);
-                w.from[i][k] = next;
-            }
+    drop_messages();
     end();
 }
 
 /* ---- many at once ---- */
 
-/* What one process is about: under a lock it reads, adds and writes back;
- * without one it fetches and adds. */
+/* What one process is about: under a lock it reads, adds and writes back, or
+ * accumulates, or does nothing; without one it fetches and adds. */
 struct actor {
-    int left;
-    enum { IDLE, LOCKING, READING, WRITING, UNLOCKING, FETCHING } state;
+    int left, passed;
+    enum { IDLE, LOCKING, READING, UNLOCKING, FETCHING } state;
+    bool waits, adds;
     uint32_t target;
     int64_t v, one, last;
     struct impi_rma_op op;
 };
 
+static void add(uint32_t own, struct actor *a, int cell, struct impi_rma_op *o)
+{
+    struct impi_rma_args args =
+        at(o ? IMPI_RMA_GACC : IMPI_RMA_ACC, a->target, cell, 1);
+
+    args.op = IMPI_RMA_SUM;
+    args.elem = IMPI_RMA_INT64;
+    a->one = 1;
+    args.data = &a->one;
+    args.result = &a->last;
+    assert_int_equal(impi_rma_start(w.win[own], &args, o), 0);
+}
+
+static void read_locked(uint32_t own, struct actor *a)
+{
+    struct impi_rma_args args = at(IMPI_RMA_GET, a->target, 0, 1);
+
+    args.result = &a->v;
+    args.now = draw(2);
+    impi_rma_start(w.win[own], &args, &a->op);
+    if (!args.now)
+        impi_rma_flush(w.win[own], a->target);
+}
+
 static void act(uint32_t own, struct actor *a, int64_t sums[N])
 {
-    struct impi_rma_args args;
-
     switch (a->state) {
     case IDLE:
         if (a->left == 0)
             return;
         a->left--;
         a->target = draw(N);
-        if (draw(2)) {
-            impi_rma_lock(w.win[own], a->target, IMPI_RMA_EXCLUSIVE);
+        if (draw(3)) {
+            a->waits = impi_rma_lock(w.win[own], a->target,
+                                     IMPI_RMA_EXCLUSIVE, draw(2));
+            a->adds = draw(2);
             a->state = LOCKING;
             return;
         }
-        args = at(IMPI_RMA_GACC, a->target, 1, 1);
-        args.op = IMPI_RMA_SUM;
-        args.elem = IMPI_RMA_INT64;
-        a->one = 1;
-        args.data = &a->one;
-        args.result = &a->last;
-        impi_rma_start(w.win[own], &args, &a->op);
+        add(own, a, 1, &a->op);
         sums[a->target]++;
         a->state = FETCHING;
         return;
     case LOCKING:
-        if (!impi_rma_is_locked(w.win[own], a->target))
+        if (a->waits && !impi_rma_is_locked(w.win[own], a->target))
             return;
-        args = at(IMPI_RMA_GET, a->target, 0, 1);
-        args.result = &a->v;
-        impi_rma_start(w.win[own], &args, &a->op);
-        a->state = READING;
+        if (!a->adds) {
+            read_locked(own, a);
+            a->state = READING;
+            return;
+        }
+        if (draw(4))
+            add(own, a, 0, NULL);
+        else
+            a->passed++;
+        impi_rma_unlock(w.win[own], a->target);
+        a->state = UNLOCKING;
         return;
     case READING:
         if (!a->op.done)
@@ -922,6 +969,8 @@ static void nothing_is_lost(void (*start)(uint64_t seed))
                 fail_msg("seed %d: rank %u has %d", (int)seed, i,
                          (int)w.mem[i][1]);
             all += sums[i];
+            locked += actors[i].passed;
+            assert_true(impi_rma_is_quiet(w.win[i]));
         }
         if (locked + fetched != N * 30 || fetched != all)
             fail_msg("seed %d: %d and %d", (int)seed, (int)locked,
@@ -1072,6 +1121,360 @@ static void nor_where_some_need_no_messages(void **state)
     nothing_is_lost(begin_mapped);
 }
 
+static void nor_where_operations_bring_their_locks_along(void **state)
+{
+    (void)state;
+    nothing_is_lost(begin_early);
+    nothing_is_lost(begin_early_mapped);
+}
+
+/* ---- locks that operations bring along ---- */
+
+static bool lock(uint32_t own, uint32_t target, enum impi_rma_lock mode)
+{
+    return impi_rma_lock(w.win[own], target, mode, true);
+}
+
+static void unlock(uint32_t own, uint32_t target)
+{
+    impi_rma_unlock(w.win[own], target);
+    while (!impi_rma_is_flushed(w.win[own], target))
+        assert_true(step());
+}
+
+static void get(uint32_t own, uint32_t target, int cell, int64_t *v,
+                struct impi_rma_op *o, bool now)
+{
+    struct impi_rma_args a = at(IMPI_RMA_GET, target, cell, 1);
+
+    a.result = v;
+    a.now = now;
+    assert_int_equal(impi_rma_start(w.win[own], &a, o), 0);
+}
+
+static void one_operation_takes_its_lock_and_gives_it_back(void **state)
+{
+    struct impi_rma_op o = {0};
+    int64_t got = 0;
+
+    (void)state;
+    begin_early(40);
+    w.mem[1][2] = 9;
+    assert_false(lock(0, 1, IMPI_RMA_SHARED));
+    get(0, 1, 2, &got, &o, false);
+    assert_int_equal(w.sent, 0);
+    unlock(0, 1);
+    assert_true(o.done && got == 9);
+    assert_int_equal(w.sent, 2);
+    for (int i = 0; i < 3; i++) {
+        assert_false(lock(0, 1, IMPI_RMA_EXCLUSIVE));
+        put(0, 1, 3, 70 + i);
+        unlock(0, 1);
+        assert_int_equal(w.mem[1][3], 70 + i);
+        assert_int_equal(w.sent, 4 + 2 * i);
+    }
+    assert_true(impi_rma_is_quiet(w.win[0]));
+    /* nobody has it any more */
+    lock(2, 1, IMPI_RMA_EXCLUSIVE);
+    put(2, 1, 3, 1);
+    unlock(2, 1);
+    assert_int_equal(w.mem[1][3], 1);
+    end();
+}
+
+static void messages_of_longer_epochs(void **state)
+{
+    struct impi_rma_op o = {0}, p = {0};
+    int64_t got = 0, more = 0;
+    int sent;
+
+    (void)state;
+    begin_early(41);
+    lock(0, 1, IMPI_RMA_EXCLUSIVE);
+    put(0, 1, 0, 5);
+    put(0, 1, 1, 6);
+    unlock(0, 1); /* and FLUSHED */
+    assert_int_equal(w.sent, 4);
+    assert_true(w.mem[1][0] == 5 && w.mem[1][1] == 6);
+    sent = w.sent;
+    lock(0, 1, IMPI_RMA_EXCLUSIVE);
+    get(0, 1, 0, &got, &o, false);
+    flush(0, 1);
+    assert_int_equal(got, 5);
+    assert_true(impi_rma_is_locked(w.win[0], 1));
+    put(0, 1, 0, got + 1);
+    unlock(0, 1);
+    assert_int_equal(w.mem[1][0], 6);
+    run();
+    assert_int_equal(w.sent - sent, 5);
+    /* two gets: nobody waits for the unlock */
+    sent = w.sent;
+    lock(0, 1, IMPI_RMA_SHARED);
+    get(0, 1, 0, &got, &o, false);
+    get(0, 1, 1, &more, &p, false);
+    impi_rma_unlock(w.win[0], 1);
+    while (!o.done || !p.done)
+        assert_true(step());
+    assert_true(impi_rma_is_flushed(w.win[0], 1));
+    assert_true(got == 6 && more == 6);
+    run();
+    assert_int_equal(w.sent - sent, 6);
+    assert_true(impi_rma_is_quiet(w.win[0]));
+    end();
+}
+
+/* A request is waited for by itself, so it is not held. */
+static void what_is_waited_for_by_itself_goes_out_at_once(void **state)
+{
+    struct impi_rma_op o = {0};
+    int64_t got = 0;
+
+    (void)state;
+    begin_early(42);
+    lock(0, 1, IMPI_RMA_SHARED);
+    get(0, 1, 0, &got, &o, true);
+    assert_int_equal(w.sent, 1);
+    run();
+    assert_true(o.done && impi_rma_is_locked(w.win[0], 1));
+    unlock(0, 1);
+    /* and so is no operation of MPI_Win_lock_all */
+    assert_false(impi_rma_lock(w.win[0], 1, IMPI_RMA_SHARED, false));
+    get(0, 1, 0, &got, &o, false);
+    run();
+    assert_true(o.done);
+    unlock(0, 1);
+    run();
+    end();
+}
+
+static void a_lock_without_operations_is_taken(void **state)
+{
+    (void)state;
+    begin_early(43);
+    lock(0, 1, IMPI_RMA_EXCLUSIVE);
+    impi_rma_flush(w.win[0], 1);
+    run();
+    assert_true(impi_rma_is_locked(w.win[0], 1));
+    assert_int_equal(w.sent, 2);
+    lock(2, 1, IMPI_RMA_EXCLUSIVE);
+    impi_rma_unlock(w.win[2], 1);
+    run();
+    assert_false(impi_rma_is_flushed(w.win[2], 1));
+    unlock(0, 1);
+    while (!impi_rma_is_flushed(w.win[2], 1))
+        assert_true(step());
+    assert_int_equal(w.sent, 6); /* two for each */
+    /* A lock of the own memory is there at once, for what lies there is used
+     * without us. */
+    assert_true(lock(1, 1, IMPI_RMA_EXCLUSIVE));
+    assert_true(impi_rma_is_locked(w.win[1], 1));
+    unlock(1, 1);
+    end();
+}
+
+static void what_comes_before_its_turn_is_kept_in_order(void **state)
+{
+    struct impi_rma_op o = {0};
+    int64_t got = 0;
+
+    (void)state;
+    begin_early(44);
+    lock(0, 1, IMPI_RMA_EXCLUSIVE);
+    put(0, 1, 0, 1);
+    flush(0, 1);
+    lock(2, 1, IMPI_RMA_EXCLUSIVE);
+    put(2, 1, 0, 2);
+    put(2, 1, 1, 3);
+    impi_rma_flush(w.win[2], 1);
+    get(2, 1, 0, &got, &o, false);
+    put(2, 1, 0, 4);
+    impi_rma_unlock(w.win[2], 1);
+    run();
+    lock(3, 1, IMPI_RMA_SHARED);
+    impi_rma_unlock(w.win[3], 1);
+    run();
+    lock(1, 1, IMPI_RMA_SHARED);
+    run();
+    assert_true(w.mem[1][0] == 1 && w.mem[1][1] == 0 && !o.done);
+    assert_false(impi_rma_is_locked(w.win[1], 1));
+    unlock(0, 1);
+    while (!impi_rma_is_flushed(w.win[2], 1))
+        assert_true(step());
+    assert_true(o.done && got == 2);
+    assert_true(w.mem[1][0] == 4 && w.mem[1][1] == 3);
+    run();
+    assert_true(impi_rma_is_flushed(w.win[3], 1));
+    assert_true(impi_rma_is_locked(w.win[1], 1));
+    unlock(1, 1);
+    end();
+}
+
+/* The type may have another number's place when its turn comes. */
+static void a_type_is_kept_with_what_it_is_for(void **state)
+{
+    static const uint32_t world[2] = {2, 1};
+    struct impi_typemap *t = every_second(48);
+    int64_t v[3] = {1, 2, 3}, other[2] = {0};
+    struct impi_rma_args a = {.kind = IMPI_RMA_PUT,
+                              .target = 1,
+                              .type = t,
+                              .count = 1,
+                              .len = 24,
+                              .data = v};
+    struct impi_rma_win *here, *there;
+
+    (void)state;
+    begin_early(45);
+    lock(0, 1, IMPI_RMA_EXCLUSIVE);
+    put(0, 1, 1, 9);
+    flush(0, 1);
+    lock(2, 1, IMPI_RMA_EXCLUSIVE);
+    impi_rma_start(w.win[2], &a, NULL);
+    free(t);
+    run();
+    /* so many others, in another window, that the first has given way */
+    here = impi_rma_win_create(w.rma[2], 9, world, 2, 0);
+    there = impi_rma_win_create(w.rma[1], 9, world, 2, 1);
+    impi_rma_win_memory(there, other, sizeof(other));
+    for (int i = 0; i < SF_IMPI_RMA_TYPES_MAX; i++) {
+        const struct impi_run one = {8, 8, 1, 8};
+
+        t = impi_typemap_make(16 + i, &one, 1);
+        a.type = t;
+        a.len = 8;
+        impi_rma_start(here, &a, NULL);
+        run();
+        free(t);
+    }
+    assert_int_equal(other[1], 1);
+    unlock(0, 1);
+    unlock(2, 1);
+    assert_true(w.mem[1][0] == 1 && w.mem[1][2] == 2 && w.mem[1][4] == 3);
+    assert_int_equal(w.mem[1][1], 9);
+    end();
+}
+
+/* What is long, what the network or the kernel moves. */
+static void some_operations_need_the_lock_first(void **state)
+{
+    struct impi_rma_args a = at(IMPI_RMA_PUT, 1, 0, 1);
+    int n = 0;
+
+    (void)state;
+    begin_early(46);
+    lock(0, 1, IMPI_RMA_EXCLUSIVE);
+    put(0, 1, 0, 1);
+    flush(0, 1);
+    lock(2, 1, IMPI_RMA_EXCLUSIVE);
+    a.len = SF_IMPI_RMA_EARLY_MAX;
+    assert_true(impi_rma_needs_lock(w.win[2], &a));
+    a.kind = IMPI_RMA_GET; /* has no data to keep */
+    assert_false(impi_rma_needs_lock(w.win[2], &a));
+    w.may_move = true;
+    assert_true(impi_rma_needs_lock(w.win[2], &a));
+    w.may_move = false;
+    a = at(IMPI_RMA_PUT, 1, 0, 1);
+    while (!impi_rma_needs_lock(w.win[2], &a)) {
+        put(2, 1, n % CELLS, n);
+        impi_rma_flush(w.win[2], 1); /* it may send that, too */
+        n++;
+        run();
+    }
+    assert_in_range(n, 50, SF_IMPI_RMA_EARLY_MAX / IMPI_RMA_HEAD);
+    assert_false(impi_rma_is_locked(w.win[2], 1));
+    unlock(0, 1);
+    run();
+    assert_true(impi_rma_is_locked(w.win[2], 1));
+    assert_false(impi_rma_needs_lock(w.win[2], &a));
+    unlock(2, 1);
+    impi_rma_win_reach_far(w.win[2], 1, (uintptr_t)w.mem[1], sizeof(w.mem[1]));
+    lock(2, 1, IMPI_RMA_EXCLUSIVE);
+    assert_true(impi_rma_needs_lock(w.win[2], &a));
+    impi_rma_flush(w.win[2], 1);
+    run();
+    assert_false(impi_rma_needs_lock(w.win[2], &a));
+    unlock(2, 1);
+    end();
+}
+
+/* Messages of an epoch as older releases have it, too. */
+static int messages_of_an_epoch(bool early)
+{
+    struct impi_rma_op o = {0};
+    int64_t got = 0;
+
+    begin(47);
+    ops.early = early;
+    if (impi_rma_lock(w.win[0], 1, IMPI_RMA_SHARED, true))
+        run();
+    get(0, 1, 0, &got, &o, false);
+    unlock(0, 1);
+    run();
+    end();
+    return w.sent;
+}
+
+static void older_releases_get_what_they_know(void **state)
+{
+    (void)state;
+    assert_int_equal(messages_of_an_epoch(false), 6);
+    assert_int_equal(messages_of_an_epoch(true), 2);
+}
+
+static void takes(const uint8_t *m, size_t len)
+{
+    struct errbuf err = {""};
+
+    assert_int_equal(impi_rma_input(w.rma[0], 1, m, len, &err), 0);
+}
+
+static void who_lies_about_locks_is_found_out(void **state)
+{
+    enum { FLUSH = 9, FLUSHED, LOCK, GRANTED, UNLOCK };
+    uint8_t m[IMPI_RMA_HEAD + 1000];
+
+    (void)state;
+    begin(48);
+    memset(m, 0, sizeof(m));
+    forge(m, IMPI_RMA_GET, 0, 0, 5, 0, 8);
+    m[2] = IMPI_RMA_SHARED;
+    breaks(m, IMPI_RMA_HEAD); /* not agreed */
+    ops.early = true;
+    m[2] = 3;
+    breaks(m, IMPI_RMA_HEAD);
+    m[2] = 0;
+    m[3] = 1; /* of no lock */
+    breaks(m, IMPI_RMA_HEAD);
+    m[2] = IMPI_RMA_SHARED;
+    m[3] = 2;
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, IMPI_RMA_PUT, 0, 0, 0, 0, 8);
+    m[2] = m[3] = 1; /* answered by nothing */
+    breaks(m, IMPI_RMA_HEAD + 8);
+    forge(m, FLUSH, 0, 0, 1, 0, 0);
+    m[2] = 1;
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, LOCK, 1, 0, 1, 0, 0);
+    m[2] = 1;
+    breaks(m, IMPI_RMA_HEAD);
+    lock(0, 0, IMPI_RMA_EXCLUSIVE);
+    forge(m, IMPI_RMA_PUT, 0, 0, 0, 0, 8);
+    m[2] = IMPI_RMA_SHARED;
+    takes(m, IMPI_RMA_HEAD + 8);
+    breaks(m, IMPI_RMA_HEAD + 8); /* twice */
+    forge(m, IMPI_RMA_PUT, 0, 0, 0, 0, 1000);
+    for (int i = 0; i < 15; i++)
+        takes(m, IMPI_RMA_HEAD + 1000);
+    breaks(m, IMPI_RMA_HEAD + 1000); /* too much */
+    forge(m, UNLOCK, 0, 0, 1, 0, 0);
+    takes(m, IMPI_RMA_HEAD);
+    breaks(m, IMPI_RMA_HEAD); /* nothing may follow */
+    forge(m, IMPI_RMA_GET, 0, 0, 1, 0, 8);
+    breaks(m, IMPI_RMA_HEAD);
+    drop_messages();
+    end(); /* with all that is kept */
+}
+
 /* ---- memory that is mapped ---- */
 
 static void what_is_mapped_needs_no_message(void **state)
@@ -1085,7 +1488,7 @@ static void what_is_mapped_needs_no_message(void **state)
     begin(20);
     impi_rma_win_words(w.win[1], words(1));
     impi_rma_win_reach(w.win[0], 1, words(1), w.mem[1], sizeof(w.mem[1]));
-    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE, false);
     assert_true(impi_rma_is_locked(w.win[0], 1));
     put(0, 1, 3, 77);
     assert_int_equal(w.mem[1][3], 77);
@@ -1249,13 +1652,13 @@ static void what_ends_an_epoch_waits_for_moves(void **state)
 
     (void)state;
     begin_exposed(32);
-    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE);
-    impi_rma_lock(w.win[2], 1, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE, false);
+    impi_rma_lock(w.win[2], 1, IMPI_RMA_EXCLUSIVE, false);
     run();
     if (!impi_rma_is_locked(w.win[0], 1)) { /* the other was the first */
         impi_rma_unlock(w.win[2], 1);
         run();
-        impi_rma_lock(w.win[2], 1, IMPI_RMA_EXCLUSIVE);
+        impi_rma_lock(w.win[2], 1, IMPI_RMA_EXCLUSIVE, false);
         run();
     }
     assert_true(impi_rma_is_locked(w.win[0], 1));
@@ -1295,11 +1698,11 @@ static void turns_are_one_line_for_both_ways(void **state)
     impi_rma_win_words(w.win[3], words(3));
     for (uint32_t i = 1; i < 3; i++)
         impi_rma_win_reach(w.win[i], 3, words(3), w.mem[3], sizeof(w.mem[3]));
-    impi_rma_lock(w.win[1], 3, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(w.win[1], 3, IMPI_RMA_EXCLUSIVE, false);
     assert_true(impi_rma_is_locked(w.win[1], 3));
-    impi_rma_lock(w.win[0], 3, IMPI_RMA_SHARED);
+    impi_rma_lock(w.win[0], 3, IMPI_RMA_SHARED, false);
     run();
-    impi_rma_lock(w.win[2], 3, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(w.win[2], 3, IMPI_RMA_EXCLUSIVE, false);
     assert_false(impi_rma_is_locked(w.win[0], 3));
     assert_false(impi_rma_is_locked(w.win[2], 3));
     impi_rma_unlock(w.win[1], 3);
@@ -1389,6 +1792,16 @@ int main(void)
         cmocka_unit_test(locks_of_a_lost_peer_are_given_back),
         cmocka_unit_test(nothing_is_lost_whatever_the_order),
         cmocka_unit_test(nor_where_some_need_no_messages),
+        cmocka_unit_test(nor_where_operations_bring_their_locks_along),
+        cmocka_unit_test(one_operation_takes_its_lock_and_gives_it_back),
+        cmocka_unit_test(messages_of_longer_epochs),
+        cmocka_unit_test(what_is_waited_for_by_itself_goes_out_at_once),
+        cmocka_unit_test(a_lock_without_operations_is_taken),
+        cmocka_unit_test(what_comes_before_its_turn_is_kept_in_order),
+        cmocka_unit_test(a_type_is_kept_with_what_it_is_for),
+        cmocka_unit_test(some_operations_need_the_lock_first),
+        cmocka_unit_test(older_releases_get_what_they_know),
+        cmocka_unit_test(who_lies_about_locks_is_found_out),
         cmocka_unit_test(what_is_mapped_needs_no_message),
         cmocka_unit_test(what_can_be_copied_takes_messages_only_where_it_fails),
         cmocka_unit_test(what_is_exposed_is_moved_without_messages),
