@@ -627,6 +627,8 @@ static void load(const struct impi_typemap *type, const struct head *h,
         return;
     if (type)
         impi_typemap_gather(type, h->count, at, out);
+    else if (h->len == sizeof(uint64_t))
+        memcpy(out, at, sizeof(uint64_t)); /* the compiler's own */
     else
         memmove(out, at, h->len); /* a window of its own perhaps */
 }
@@ -642,10 +644,18 @@ static void store(const struct impi_typemap *type, const struct head *h,
         memmove(at, in, h->len);
 }
 
+/* Of one element, as most are, without a division. */
+static size_t elems_of(const struct head *h)
+{
+    size_t size = impi_rma_elem_size(h->elem);
+
+    return h->len == size ? 1 : h->len / size;
+}
+
 static int accumulate(const struct impi_typemap *type, const struct head *h,
                       uint8_t *at, const uint8_t *in)
 {
-    size_t n = h->len / impi_rma_elem_size(h->elem);
+    size_t n = elems_of(h);
     uint8_t *packed;
 
     if (h->op == IMPI_RMA_NO_OP || n == 0)
@@ -719,7 +729,8 @@ static bool op_is_good(const struct head *h)
     switch (h->kind) {
     case IMPI_RMA_ACC:
     case IMPI_RMA_GACC:
-        return impi_rma_op_fits(h->op, h->elem) && h->len % size == 0;
+        return impi_rma_op_fits(h->op, h->elem) &&
+               (h->len == size || h->len % size == 0);
     case IMPI_RMA_CAS:
         return size > 0 && h->len == size && h->type == 0;
     default:
@@ -864,7 +875,7 @@ static bool grant(struct impi_rma_win *win, uint32_t origin)
     struct peer *p = &win->peers[origin];
     bool next; /* we look at the next one ourselves */
 
-    if (!impi_rma_words_enter(win->words, p->turn, p->waits, origin, &next))
+    if (!impi_rma_words_enter(win->words, p->turn, p->waits, &next))
         return false;
     p->holds = p->waits;
     p->waits = IMPI_RMA_UNLOCKED;
@@ -909,7 +920,7 @@ static int join_queue(struct impi_rma_win *win, uint32_t origin, uint16_t mode,
         return broke(err, "a lock is asked for twice");
     p->waits = (uint8_t)mode;
     p->silent = silent;
-    p->turn = impi_rma_words_ask(win->words);
+    p->turn = impi_rma_words_ask(win->words, p->waits, origin);
     win->queue[(win->queue_head + win->queue_len++) % win->n] = origin;
     return 0;
 }
@@ -1802,7 +1813,7 @@ bool impi_rma_lock(struct impi_rma_win *win, uint32_t target,
     p->early = 0;
     if (p->words) {
         p->stage = REQUESTED;
-        p->number = impi_rma_words_ask(p->words);
+        p->number = impi_rma_words_ask(p->words, mode, win->own);
         return true;
     }
     if (win->rma->ops->early && !win->asks_first && target != win->own)
@@ -1817,7 +1828,7 @@ bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target)
     bool next;
 
     if (p->stage != IN && p->words) {
-        if (impi_rma_words_enter(p->words, p->number, p->lock, win->own, &next))
+        if (impi_rma_words_enter(p->words, p->number, p->lock, &next))
             p->stage = IN;
         tell_turn(win, target, next);
     }

@@ -16,13 +16,19 @@ size_t impi_rma_words_size(uint32_t n)
     return (sizeof(struct impi_rma_words) + (size_t)n + LINE - 1) / LINE * LINE;
 }
 
-uint32_t impi_rma_words_ask(struct impi_rma_words *w)
+/* `holds` is written while the line is ours: when the turn comes another one
+ * may be waiting for it. */
+uint32_t impi_rma_words_ask(struct impi_rma_words *w, enum impi_rma_lock mode,
+                            uint32_t rank)
 {
-    return atomic_fetch_add(&w->users, 1);
+    uint32_t number = atomic_fetch_add(&w->users, 1);
+
+    atomic_store_explicit(&w->holds[rank], (uint8_t)mode, memory_order_relaxed);
+    return number;
 }
 
 bool impi_rma_words_enter(struct impi_rma_words *w, uint32_t number,
-                          enum impi_rma_lock mode, uint32_t rank, bool *next)
+                          enum impi_rma_lock mode, bool *next)
 {
     bool shared = mode == IMPI_RMA_SHARED;
 
@@ -30,7 +36,6 @@ bool impi_rma_words_enter(struct impi_rma_words *w, uint32_t number,
     if (atomic_load_explicit(shared ? &w->read : &w->write,
                              memory_order_acquire) != number)
         return false;
-    atomic_store_explicit(&w->holds[rank], (uint8_t)mode, memory_order_relaxed);
     if (shared) {
         atomic_store(&w->read, number + 1); /* nobody else moves it now */
         *next = atomic_load(&w->awaited);

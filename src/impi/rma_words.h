@@ -31,19 +31,20 @@ struct impi_rma_words {
     _Atomic uint32_t write;   /* and exclusively: as many have left */
     _Atomic uint32_t awaited; /* the member's engine holds a number for another
                                  and sleeps: tell it when a turn comes */
-    _Atomic uint8_t holds[];  /* [n] enum impi_rma_lock, by rank: whom to look
-                                 for if it is not given back */
+    _Atomic uint8_t holds[];  /* [n] enum impi_rma_lock, by rank, with a number
+                                 or in: whom to look for if nobody gets in */
 };
 
 /* Size in bytes for n members, in whole cache lines. */
 size_t impi_rma_words_size(uint32_t n);
 
 /* Join the queue.  Returns a number. */
-uint32_t impi_rma_words_ask(struct impi_rma_words *w);
+uint32_t impi_rma_words_ask(struct impi_rma_words *w, enum impi_rma_lock mode,
+                            uint32_t rank);
 /* Enter if it is this number's turn; else false.  *next: the engine may be
  * next, tell it. */
 bool impi_rma_words_enter(struct impi_rma_words *w, uint32_t number,
-                          enum impi_rma_lock mode, uint32_t rank, bool *next);
+                          enum impi_rma_lock mode, bool *next);
 /* Leave.  True: tell the engine. */
 bool impi_rma_words_leave(struct impi_rma_words *w, enum impi_rma_lock mode,
                           uint32_t rank);

@@ -1734,10 +1734,10 @@ static void *use_words(void *arg)
 
     for (int i = 0; i < TIMES; i++) {
         enum impi_rma_lock mode = i % 3 ? IMPI_RMA_EXCLUSIVE : IMPI_RMA_SHARED;
-        uint32_t number = impi_rma_words_ask(words);
+        uint32_t number = impi_rma_words_ask(words, mode, rank);
         bool next;
 
-        while (!impi_rma_words_enter(words, number, mode, rank, &next))
+        while (!impi_rma_words_enter(words, number, mode, &next))
             sched_yield();
         if (mode == IMPI_RMA_EXCLUSIVE && t.readers == 0)
             t.locked++;
