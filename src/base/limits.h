@@ -155,11 +155,13 @@
 #define SF_IMPI_RUNS_MAX 65536
 /* One-sided communication: bytes of data of one operation; datatypes of one
  * peer that are kept; bytes of messages that an origin may send before its lock
- * is granted, and of an operation that waits for the unlock. */
+ * is granted, and of an operation that waits for the unlock; data from how many
+ * bytes on go straight to their place. */
 #define SF_IMPI_RMA_DATA_MAX (1024u * 1024 * 1024)
 #define SF_IMPI_RMA_TYPES_MAX 64
 #define SF_IMPI_RMA_EARLY_MAX (16u * 1024)
 #define SF_IMPI_RMA_HELD_MAX (4u * 1024)
+#define SF_IMPI_RMA_PLACE_MIN (64u * 1024)
 /* Files: runs of one process's part in a collective access. */
 #define SF_IMPI_IO_RUNS_MAX (16u * 1024 * 1024)
 

@@ -5,10 +5,10 @@
  * the operations of its epoch.  What the network moves is confirmed by itself
  * (impi_rma_moved()), and UNLOCK and COMPLETE wait for it.
  *
- * A lock is put off until there is something to do under it (ops.early): it goes
- * with the first operation, and the target keeps what comes from an origin that
- * waits for its turn.  A short operation is held until the next call, for the
- * unlock may go with it.
+ * A lock is put off until there is something to do under it (ops.early): it
+ * goes with the first operation, and the target keeps what comes from an origin
+ * that waits for its turn.  A short operation is held until the next call, for
+ * the unlock may go with it.
  */
 #include "impi/rma.h"
 
@@ -51,6 +51,7 @@ struct head {
     uint64_t win, id;
     int64_t disp;
     uint64_t count, len; /* of the type; bytes that it moves */
+    bool placed;         /* not of the wire: the data are where they belong */
 };
 
 /* How far a lock that this process wants has come. */
@@ -102,10 +103,10 @@ struct peer {
     uint64_t flushed;         /* and of the last FLUSHED */
     uint32_t posts;
     /* It as an origin of operations on our memory. */
-    uint8_t holds; /* enum impi_rma_lock */
-    uint8_t waits; /* likewise, in the queue */
-    uint32_t turn; /* then: its number, */
-    bool silent;   /* no GRANTED is wanted, */
+    uint8_t holds;                 /* enum impi_rma_lock */
+    uint8_t waits;                 /* likewise, in the queue */
+    uint32_t turn;                 /* then: its number, */
+    bool silent;                   /* no GRANTED is wanted, */
     struct kept *kept, **kept_end; /* and what is to be done then: */
     uint64_t kept_bytes;
     bool kept_all; /* it ends with an unlock */
@@ -199,6 +200,7 @@ static void head_decode(struct head *h, const uint8_t *in)
     uint32_t op = be_load32(in + 4);
 
     h->version = in[0];
+    h->placed = false;
     h->kind = in[1];
     h->lock = in[2];
     h->leave = in[3];
@@ -636,7 +638,7 @@ static void load(const struct impi_typemap *type, const struct head *h,
 static void store(const struct impi_typemap *type, const struct head *h,
                   uint8_t *at, const uint8_t *in)
 {
-    if (h->len == 0)
+    if (h->len == 0 || h->placed)
         return;
     if (type)
         impi_typemap_scatter(type, h->count, at, in);
@@ -977,6 +979,7 @@ static int keep(struct peer *p, const struct head *h,
         return -1;
     k->next = NULL;
     k->h = *h;
+    k->h.placed = false;
     k->len = len;
     k->type = type ? copy_type(type) : NULL;
     if (type && !k->type) {
@@ -1087,9 +1090,9 @@ static int take_result(struct impi_rma_win *win, uint32_t member,
 {
     struct impi_rma_op *op = find_op(win, member, h->id);
 
-    if (!op || len != op->len)
+    if (!op || len != op->len || op->placed != h->placed)
         return broke(err, "an answer fits no operation");
-    if (len > 0)
+    if (len > 0 && !h->placed)
         memmove(op->result, data, len); /* of its own window perhaps */
     end_op(op, IMPI_RMA_OK);
     return 0;
@@ -1108,7 +1111,8 @@ static int take_refusal(struct impi_rma_win *win, uint32_t member,
 {
     struct impi_rma_op *op = h->id ? find_op(win, member, h->id) : NULL;
 
-    if ((h->id && !op) || h->op == IMPI_RMA_OK || h->op > IMPI_RMA_ERR_NO_MEM)
+    if ((h->id && !op) || (op && op->placed) || h->op == IMPI_RMA_OK ||
+        h->op > IMPI_RMA_ERR_NO_MEM)
         return broke(err, "a refusal fits no operation");
     if (op)
         end_op(op, h->op);
@@ -1303,6 +1307,58 @@ int impi_rma_input(struct impi_rma *rma, uint32_t peer, const void *msg,
     head_decode(&h, msg);
     return handle(rma, peer, &h, (const uint8_t *)msg + IMPI_RMA_HEAD,
                   len - IMPI_RMA_HEAD, err);
+}
+
+int impi_rma_input_placed(struct impi_rma *rma, uint32_t peer,
+                          const uint8_t head[IMPI_RMA_HEAD], const void *data,
+                          size_t len, struct errbuf *err)
+{
+    struct head h;
+
+    head_decode(&h, head);
+    h.placed = true;
+    return handle(rma, peer, &h, data, len, err);
+}
+
+/* Of a put whose turn it is, to memory that stays as long as the window. */
+static void *place_put(const struct impi_rma_win *win, uint32_t origin,
+                       const struct head *h, size_t len)
+{
+    uint8_t *at;
+
+    if (win->dynamic || h->type || h->lock || win->peers[origin].waits ||
+        h->len != len || !in_memory(win, NULL, h, &at))
+        return NULL;
+    return at;
+}
+
+static void *place_result(const struct impi_rma_win *win, uint32_t target,
+                          const struct head *h, size_t len)
+{
+    struct impi_rma_op *op = find_op(win, target, h->id);
+
+    if (!op || op->placed || op->len != len)
+        return NULL;
+    op->placed = true;
+    return op->result;
+}
+
+void *impi_rma_place(struct impi_rma *rma, uint32_t peer,
+                     const uint8_t head[IMPI_RMA_HEAD], size_t len)
+{
+    const struct impi_rma_win *win;
+    struct head h;
+
+    if (len < SF_IMPI_RMA_PLACE_MIN || peer >= rma->nprocs || peer == rma->rank)
+        return NULL;
+    head_decode(&h, head);
+    win = h.version == VERSION ? find_win(rma, h.win) : NULL;
+    if (!win || win->member[peer] == win->n)
+        return NULL;
+    if (h.kind == IMPI_RMA_PUT)
+        return place_put(win, win->member[peer], &h, len);
+    return h.kind == MSG_RESULT ? place_result(win, win->member[peer], &h, len)
+                                : NULL;
 }
 
 /* ---- the origin's side ---- */

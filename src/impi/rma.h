@@ -92,6 +92,18 @@ bool impi_rma_is_lost(const struct impi_rma_win *win, uint32_t member);
 int impi_rma_input(struct impi_rma *rma, uint32_t peer, const void *msg,
                    size_t len, struct errbuf *err);
 
+/* A message has begun to arrive: where its data, len bytes, are to be written
+ * as they come, or NULL: to memory of the caller's own.  If it is not NULL the
+ * message must be given to impi_rma_input_placed() when it is whole, after all
+ * earlier ones of the peer; and until then the memory must stay: that of an
+ * operation does until it is done, the own window's is the caller's care. */
+void *impi_rma_place(struct impi_rma *rma, uint32_t peer,
+                     const uint8_t head[IMPI_RMA_HEAD], size_t len);
+/* As impi_rma_input(), of a head and data there. */
+int impi_rma_input_placed(struct impi_rma *rma, uint32_t peer,
+                          const uint8_t head[IMPI_RMA_HEAD], const void *data,
+                          size_t len, struct errbuf *err);
+
 /* The transfer that ops.move started with this token is complete. */
 void impi_rma_moved(void *token);
 
@@ -182,6 +194,7 @@ struct impi_rma_op {
     uint64_t id;
     void *result;
     uint64_t len;
+    bool placed; /* its result is arriving there */
 };
 
 struct impi_rma_args {

@@ -93,6 +93,7 @@ bool win_may_share(const struct impi_comm *c)
 
 static void win_destroy(struct win *w)
 {
+    win_wire_leave(w->base, (uint64_t)w->size);
     win_fabric_hide(w);
     win_share_free(w);
     if (w->core)

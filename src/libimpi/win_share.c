@@ -271,7 +271,8 @@ void win_share_watch(const struct win *w, int target)
 
     for (int i = 0; words && i < w->c->size; i++)
         if (atomic_load_explicit(&words->holds[i], memory_order_relaxed))
-            look_at(w, (uint32_t)i, (uint32_t)target, "had or awaited a lock of");
+            look_at(w, (uint32_t)i, (uint32_t)target,
+                    "had or awaited a lock of");
 }
 
 void win_share_pause(void *arg, const struct impi_rma_win *core,

@@ -44,6 +44,10 @@ struct message_in {
     uint32_t peer;
     size_t len;
     TAILQ_ENTRY(message_in) link;
+    /* Of a long one `bytes` has only the head, and the data are at: */
+    uint8_t *data;
+    bool placed; /* which is where they belong */
+    uint64_t at; /* so much of all has come */
     uint8_t bytes[];
 };
 
@@ -209,12 +213,20 @@ static void breach(uint32_t peer, const char *why)
            client_of((int)peer), why);
 }
 
+static int input(const struct message_in *m, struct errbuf *err)
+{
+    if (m->placed)
+        return impi_rma_input_placed(wire.engine, m->peer, m->bytes, m->data,
+                                     m->len - IMPI_RMA_HEAD, err);
+    return impi_rma_input(wire.engine, m->peer, m->data ? m->data : m->bytes,
+                          m->len, err);
+}
+
 static void handle_one(const struct message_in *m)
 {
     struct errbuf err = {""};
 
-    if (m->core.status.error != IMPI_OK ||
-        impi_rma_input(wire.engine, m->peer, m->bytes, m->len, &err) == 0)
+    if (m->core.status.error != IMPI_OK || input(m, &err) == 0)
         return;
     if (errno == ENOMEM)
         be_die(1, "SF-E403: no memory for a message of rank %u", m->peer);
@@ -227,10 +239,125 @@ static bool is_partner(uint32_t peer)
     return !foreign_of(peer) || foreign_can(peer, IMPI_SIDE_WINDOWS);
 }
 
+/* ---- a long message: its head, and then its data where they belong.  Not one
+ * of another world, whose process may be lost halfway. ---- */
+
+static uint8_t *memory_for(uint64_t len)
+{
+    uint8_t *at = malloc(len);
+
+    if (!at)
+        be_die(1, "SF-E403: no memory for a message of %llu bytes",
+               (unsigned long long)len);
+    return at;
+}
+
+/* So much has come.  Once the head is there it says where the rest goes: to its
+ * place, or with the head to memory of our own. */
+static void came(struct message_in *m, uint64_t at)
+{
+    m->at = at;
+    if (m->at < IMPI_RMA_HEAD || m->data)
+        return;
+    m->data =
+        impi_rma_place(wire.engine, m->peer, m->bytes, m->len - IMPI_RMA_HEAD);
+    m->placed = m->data;
+    if (m->placed)
+        return;
+    m->data = memory_for(m->len);
+    memcpy(m->data, m->bytes, IMPI_RMA_HEAD);
+}
+
+static uint8_t *place_at(struct message_in *m)
+{
+    if (m->at < IMPI_RMA_HEAD)
+        return m->bytes + m->at;
+    return m->data + (m->placed ? m->at - IMPI_RMA_HEAD : m->at);
+}
+
+static int move_in(void *arg, uint64_t off, void *from, size_t n)
+{
+    struct message_in *m = arg;
+    size_t head = of_head(off, n);
+
+    (void)off; /* in ascending order without gaps */
+    memcpy(place_at(m), from, head ? head : n);
+    came(m, m->at + (head ? head : n));
+    if (head > 0 && n > head) {
+        memcpy(place_at(m), (const uint8_t *)from + head, n - head);
+        came(m, m->at + (n - head));
+    }
+    return 0;
+}
+
+static int places_in(void *arg, struct iovec *at, int max, size_t n)
+{
+    struct message_in *m = arg;
+    size_t head = of_head(m->at, n);
+
+    if (max < 1)
+        return 0;
+    at[0] = (struct iovec){place_at(m), head ? head : n};
+    return 1;
+}
+
+static void pass_in(void *arg, size_t n)
+{
+    struct message_in *m = arg;
+
+    came(m, m->at + n);
+}
+
+static struct message_in *make_in(uint32_t peer, uint64_t len,
+                                  struct impi_buffer *buf)
+{
+    bool apart =
+        len >= IMPI_RMA_HEAD + SF_IMPI_RMA_PLACE_MIN && !foreign_of(peer);
+    struct message_in *m = (struct message_in *)(void *)memory_for(
+        sizeof(*m) + (apart ? IMPI_RMA_HEAD : len));
+
+    m->peer = peer;
+    m->len = len;
+    m->data = NULL;
+    m->placed = false;
+    m->at = 0;
+    *buf = (struct impi_buffer){.len = len};
+    if (apart) {
+        buf->arg = m;
+        buf->move = move_in;
+        buf->places = places_in;
+        buf->pass = pass_in;
+    } else {
+        buf->base = m->bytes;
+    }
+    return m;
+}
+
+static void drop_in(struct message_in *m)
+{
+    if (!m->placed)
+        free(m->data);
+    free(m);
+}
+
+void win_wire_leave(const void *base, uint64_t size)
+{
+    const struct message_in *m;
+    uintptr_t from = (uintptr_t)base;
+
+    if (!wire.engine)
+        return;
+    TAILQ_FOREACH(m, &wire.in, link)
+    {
+        if (m->placed && (uintptr_t)m->data - from < size)
+            breach(m->peer, "a put is still arriving as its window ends");
+    }
+}
+
 static bool take_one(void)
 {
-    struct impi_buffer buf = {0};
     struct impi_unexpected *u;
+    struct impi_buffer buf;
     struct message_in *m;
     uint64_t cid, len;
     uint32_t peer;
@@ -241,16 +368,7 @@ static bool take_one(void)
         return false;
     good = is_partner(peer) && cid == IMPI_RMA_CID && len >= IMPI_RMA_HEAD &&
            len <= MESSAGE_MAX;
-    if (!good)
-        len = 0; /* truncated, and ignored */
-    m = malloc(sizeof(*m) + len);
-    if (!m)
-        be_die(1, "SF-E403: no memory for a message of %llu bytes",
-               (unsigned long long)len);
-    m->peer = peer;
-    m->len = len;
-    buf.base = m->bytes;
-    buf.len = len;
+    m = make_in(peer, good ? len : 0, &buf); /* else truncated, and ignored */
     impi_p2p_imrecv(impi_be.p2p, &m->core, u, &buf);
     TAILQ_INSERT_TAIL(&wire.in, m, link);
     if (!good && is_partner(peer))
@@ -285,7 +403,7 @@ static bool handle_all(void)
             continue;
         TAILQ_REMOVE(&wire.in, m, link);
         handle_one(m);
-        free(m);
+        drop_in(m);
         moved = true;
     }
     return moved;

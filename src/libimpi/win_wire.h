@@ -21,6 +21,10 @@ int win_grow(void);
  * look next. */
 void win_lost(void);
 
+/* This memory of a window goes.  Nobody may be writing there any more: else it
+ * ends the job. */
+void win_wire_leave(const void *base, uint64_t size);
+
 /* At MPI_Finalize. */
 void win_end(void);
 

@@ -636,11 +636,10 @@ int main(int argc, char **argv)
     struct sigaction sa = {.sa_handler = on_signal};
 
     if (!program || !*program) {
-        fprintf(
-            stderr,
-            "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-r] [-e] [-t] "
-            "[-l] [-m bytes] "
-            "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
+        fprintf(stderr, "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] "
+                        "[-r] [-e] [-t] "
+                        "[-l] [-m bytes] "
+                        "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;
     }
     if (!getenv("BARE_FRONT")) {
