@@ -1054,7 +1054,7 @@ static void what_waits_for_a_lost_peer_ends(void **state)
     put(0, 1, 1, 1);
     put(0, 2, 1, 1);
     impi_rma_flush(w.win[0], 1);
-    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE, false);
     assert_false(impi_rma_is_flushed(w.win[0], 1));
     assert_false(impi_rma_take_post(w.win[0], 1));
     lose(0, 1);
@@ -1090,10 +1090,10 @@ static void locks_of_a_lost_peer_are_given_back(void **state)
     (void)state;
     begin(1);
     for (uint32_t i = 1; i < N; i++) {
-        impi_rma_lock(w.win[i], 0, IMPI_RMA_EXCLUSIVE);
+        impi_rma_lock(w.win[i], 0, IMPI_RMA_EXCLUSIVE, false);
         run();
     }
-    impi_rma_lock(w.win[0], 0, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(w.win[0], 0, IMPI_RMA_EXCLUSIVE, false);
     assert_true(impi_rma_is_locked(w.win[1], 0));
     assert_false(impi_rma_is_locked(w.win[2], 0));
     lose(0, 2); /* while it waits, */
@@ -1106,6 +1106,55 @@ static void locks_of_a_lost_peer_are_given_back(void **state)
     impi_rma_unlock(w.win[3], 0);
     run();
     assert_true(impi_rma_is_locked(w.win[0], 0));
+    end();
+}
+
+/* An operation that is held for it, and one of it that waits for its turn. */
+static void what_came_before_a_lock_goes_with_a_lost_peer(void **state)
+{
+    struct impi_rma_refusal r;
+    int sent;
+
+    (void)state;
+    begin_early(1);
+    sent = w.sent;
+    assert_false(impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE, true));
+    put(0, 1, 3, 77);
+    assert_int_equal(w.sent, sent);
+    lose(0, 1);
+    impi_rma_unlock(w.win[0], 1);
+    assert_true(impi_rma_is_quiet(w.win[0]));
+    assert_int_equal(w.sent, sent);
+    assert_true(impi_rma_win_refused(w.win[0], &r));
+    assert_int_equal(r.error, IMPI_RMA_ERR_LOST);
+
+    impi_rma_lock(w.win[0], 3, IMPI_RMA_EXCLUSIVE, false);
+    put(0, 3, 0, 1);
+    flush(0, 3);
+    impi_rma_lock(w.win[2], 3, IMPI_RMA_EXCLUSIVE, false);
+    put(2, 3, 0, 5);
+    impi_rma_flush(w.win[2], 3);
+    run();
+    lose(3, 2);
+    impi_rma_unlock(w.win[0], 3);
+    run();
+    assert_int_equal(w.mem[3][0], 1);
+    impi_rma_lock(w.win[0], 3, IMPI_RMA_EXCLUSIVE, false);
+    put(0, 3, 0, 2);
+    flush(0, 3);
+    assert_int_equal(w.mem[3][0], 2);
+    end();
+}
+
+static void a_window_with_others_asks_for_its_locks_first(void **state)
+{
+    (void)state;
+    begin_early(1);
+    impi_rma_win_ask_first(w.win[0]);
+    assert_true(impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE, true));
+    run();
+    assert_true(impi_rma_is_locked(w.win[0], 1));
+    assert_false(impi_rma_lock(w.win[2], 3, IMPI_RMA_EXCLUSIVE, true));
     end();
 }
 
@@ -1952,6 +2001,8 @@ int main(void)
         cmocka_unit_test(more_peers_may_come),
         cmocka_unit_test(what_waits_for_a_lost_peer_ends),
         cmocka_unit_test(locks_of_a_lost_peer_are_given_back),
+        cmocka_unit_test(what_came_before_a_lock_goes_with_a_lost_peer),
+        cmocka_unit_test(a_window_with_others_asks_for_its_locks_first),
         cmocka_unit_test(nothing_is_lost_whatever_the_order),
         cmocka_unit_test(nor_where_some_need_no_messages),
         cmocka_unit_test(nor_where_operations_bring_their_locks_along),
