@@ -163,14 +163,14 @@ static struct model_item *xbar_of(struct model *m, uint8_t rail,
 /* A large fabric has hundreds of thousands of links, each of which is judged
  * twice a second: their ends are looked up anew when items came or went. */
 static void find_ends(struct model *m, const struct model_item *link,
-                      struct model_item *(*find)(struct model *, uint8_t,
-                                                 const char *),
+                      struct model_item *(*item_at)(struct model *, uint8_t,
+                                                    const char *),
                       struct model_ends *ends)
 {
     if (ends->as_of == m->changes)
         return;
-    ends->at[0] = find(m, link->pub.rail, link->pub.name);
-    ends->at[1] = find(m, link->pub.rail, link->pub.peer);
+    ends->at[0] = item_at(m, link->pub.rail, link->pub.name);
+    ends->at[1] = item_at(m, link->pub.rail, link->pub.peer);
     ends->as_of = m->changes;
 }
 
