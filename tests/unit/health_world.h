@@ -108,19 +108,26 @@ static inline struct report_record host(int n, enum report_seen seen,
     return r;
 }
 
-static inline int hsnd(struct world *w, int n, enum report_seen seen,
-                       const char *why)
+/* The hsnd of node n says how it is. */
+static inline int hsnd_says(struct model *m, uint64_t seq, int n,
+                            enum report_seen seen, const char *why, int64_t now)
 {
     struct report_record r = host(n, seen, why);
     struct report rep = {.from = REPORT_HSND,
                          .instance = 1,
-                         .seq = ++w->seq,
+                         .seq = seq,
                          .records = &r,
                          .nrecords = 1};
     struct errbuf err;
 
     snprintf(rep.node, sizeof(rep.node), "n%d", n);
-    return model_input(w->m, &rep, w->now, &err);
+    return model_input(m, &rep, now, &err);
+}
+
+static inline int hsnd(struct world *w, int n, enum report_seen seen,
+                       const char *why)
+{
+    return hsnd_says(w->m, ++w->seq, n, seen, why, w->now);
 }
 
 /* Part `part` of `parts` of the map of a rail, from its leader on `node`; or (n

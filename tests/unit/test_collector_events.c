@@ -214,19 +214,10 @@ static void one_line_has_how_many_and_the_first_names(void **state)
         "and 4093 more: 4096");
 }
 
-static void hsnd_says(struct bed *b, unsigned i, enum report_seen seen)
+static void says(struct bed *b, int i, enum report_seen seen)
 {
-    struct report_record me = {.kind = REPORT_HOST, .seen = seen};
-    struct report r = {.from = REPORT_HSND,
-                       .instance = 1,
-                       .seq = ++b->seq,
-                       .records = &me,
-                       .nrecords = 1};
-    struct errbuf err;
-
-    snprintf(r.node, sizeof(r.node), "n%u", i);
-    snprintf(me.name, sizeof(me.name), "n%u", i);
-    assert_int_equal(model_input(b->n.model, &r, clock_now, &err), 0);
+    assert_int_equal(hsnd_says(b->n.model, ++b->seq, i, seen, "", clock_now),
+                     0);
 }
 
 static void each_of_a_few_has_its_line(void **state)
@@ -237,11 +228,11 @@ static void each_of_a_few_has_its_line(void **state)
     tell_map(b);
     before = lines(b);
     for (unsigned i = 0; i < 8; i++)
-        hsnd_says(b, i, SEEN_DOWN);
+        says(b, (int)i, SEEN_DOWN);
     assert_int_equal(lines(b) - before, 8);
     assert_string_equal(last(b), "host n7 rail 0: healthy -> down (hsnd)");
     clock_now += SEC;
-    hsnd_says(b, 3, SEEN_UP);
+    says(b, 3, SEEN_UP);
     assert_int_equal(lines(b) - before, 9);
 }
 
@@ -254,7 +245,7 @@ static void one_fault_among_many_changes_is_told_by_name(void **state)
     tell_map(b);
     lines(b);
     clock_now += 16 * SEC;
-    hsnd_says(b, 77, SEEN_DOWN);
+    says(b, 77, SEEN_DOWN);
     let_pass(b, 0);
     lines(b);
     for (size_t i = 0; i < b->n.nevents; i++)
@@ -273,8 +264,8 @@ static void many_single_changes_are_two_lines_a_second_at_most(void **state)
     before = lines(b);
     for (int i = 0; i < 36000; i++) {
         clock_now += 100;
-        hsnd_says(b, 5, i % 2 ? SEEN_UP : SEEN_DOWN);
-        hsnd_says(b, (unsigned)(i % HOSTS), i % 3 ? SEEN_UP : SEEN_DOWN);
+        says(b, 5, i % 2 ? SEEN_UP : SEEN_DOWN);
+        says(b, (int)(i % HOSTS), i % 3 ? SEEN_UP : SEEN_DOWN);
         collector_events_tell(&b->n, clock_now);
     }
     assert_in_range(lines(b) - before, 1, 2 * 3600 + 200);

@@ -76,16 +76,8 @@ static unsigned read_all(struct bed *b)
 
 static void says(struct bed *b, int i, enum report_seen seen, const char *why)
 {
-    struct report_record me = host(i, seen, why);
-    struct report r = {.from = REPORT_HSND,
-                       .instance = 1,
-                       .seq = ++b->seq,
-                       .records = &me,
-                       .nrecords = 1};
-    struct errbuf err;
-
-    strcpy(r.node, me.name);
-    assert_int_equal(model_input(b->n.model, &r, clock_now, &err), 0);
+    assert_int_equal(hsnd_says(b->n.model, ++b->seq, i, seen, why, clock_now),
+                     0);
 }
 
 /* All are healthy, and the updater has been told. */
