@@ -163,9 +163,16 @@ static void window(void)
 
 static MPI_Win shelf;
 
-static void open_shelf(void)
+static void open_shelf(const char *kind)
 {
-    MPI_Win_create(two, sizeof(two), 1, MPI_INFO_NULL, w, &shelf);
+    int *base;
+
+    if (strcmp(kind, "put_nowhere") == 0)
+        MPI_Win_create_dynamic(MPI_INFO_NULL, w, &shelf);
+    else if (strcmp(kind, "put_allocated") == 0)
+        MPI_Win_allocate(sizeof(two), 1, MPI_INFO_NULL, w, &base, &shelf);
+    else
+        MPI_Win_create(two, sizeof(two), 1, MPI_INFO_NULL, w, &shelf);
     MPI_Win_set_name(shelf, "shelf");
     MPI_Win_fence(0, shelf);
 }
@@ -174,6 +181,16 @@ static void put_range(void)
 {
     expect(MPI_ERR_RMA_RANGE);
     MPI_Put(x, 1, MPI_INT, 0, sizeof(two) - 2, 1, MPI_INT, shelf);
+}
+
+/* Only the target knows what is attached there. */
+static void put_nowhere(void)
+{
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, shelf);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, shelf);
+    MPI_Put(x, 1, MPI_INT, 0, 4096, 1, MPI_INT, shelf);
+    expect(MPI_ERR_RMA_RANGE);
+    MPI_Win_unlock(0, shelf);
 }
 
 static void spawn(void)
@@ -218,6 +235,8 @@ static const struct {
              {"leader", leader},
              {"window", window},
              {"put_range", put_range},
+             {"put_allocated", put_range},
+             {"put_nowhere", put_nowhere},
              {"spawn", spawn},
              {"file", file}};
 
@@ -235,12 +254,14 @@ int main(int argc, char **argv)
     if (argc < 2 || i == n)
         MPI_Abort(MPI_COMM_WORLD, 99);
     if (strstr(argv[1], "put"))
-        open_shelf();
+        open_shelf(argv[1]);
     if (rank == 0 && strstr(argv[1], "truncate"))
         for (int k = 0; k < 2; k++)
             MPI_Send(x, 3, MPI_INT, size - 1, 1, w);
     if (rank == size - 1)
         kinds[i].make();
+    else if (strcmp(argv[1], "put_nowhere") == 0)
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, shelf);
     MPI_Recv(x, 1, MPI_INT, size - 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return 0;
 }

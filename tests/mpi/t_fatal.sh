@@ -15,7 +15,7 @@ case_told()
     local kind=$1 clients=$2 call=$3 reason=$4 name=${5-} rc class where
     where="rank 1 of 2 in ${name:-MPI_COMM_WORLD}"
     [ "$kind" != file ] || where="no file is open"
-    [ "$kind" != put_range ] || where="rank 1 of $w, window shelf"
+    [[ $kind != put_* ]] || where="rank 1 of $w, window shelf"
     rm -f "$FATAL_CLASS"
     # shellcheck disable=SC2086
     "${limited[@]}" 60 "$dir/bare_world" $clients -- "$dir/fatal" "$kind" \
@@ -107,6 +107,10 @@ newcomm$buf\)" "[Ii]nvalid group"
 remote_leader=4, tag=7, newintercomm$buf\)" "[Ii]nvalid rank"
     told put_range "MPI_Put\(origin$buf, origin_count=1, MPI_INT, target=0, \
 disp=6, target_count=1, MPI_INT, shelf\)" "RMA address range|Target memory is not"
+    told put_allocated "MPI_Put\(origin$buf, origin_count=1, MPI_INT, target=0, \
+disp=6, target_count=1, MPI_INT, shelf\)" "RMA address range|Target memory is not"
+    told put_nowhere "MPI_Win_unlock\(rank=0, shelf\)" \
+        "RMA address range|Target memory is not"
     told spawn "MPI_Comm_spawn\(command=true, argv=0x0, maxprocs=2, \
 MPI_INFO_NULL, root=4, $w, newintercomm$buf, errcodes=0x0\)" \
         "[Ii]nvalid root"
