@@ -59,6 +59,7 @@ can_see_what_is_left()
 # others by then), and of shared memory nothing is left.
 death_ends()
 {
+    rm -f "$TMPDIR/left"
     # shellcheck disable=SC2016
     "${limited[@]}" 60 unshare -m bash -c '
         mount -t tmpfs none /dev/shm || exit 98
@@ -66,7 +67,10 @@ death_ends()
         rc=$?
         ls -A /dev/shm >"$1"
         exit $rc' - "$TMPDIR/left" "$@" >"$TMPDIR/out" 2>&1
-    [ $? = 1 ] && grep -qE "rank [0-9]+ vanished" "$TMPDIR/out" &&
+    local rc=$?
+    [ $rc = 1 ] && grep -qE "rank [0-9]+ vanished" "$TMPDIR/out" &&
         ! grep -q "^PASS" "$TMPDIR/out" &&
-        [ -e "$TMPDIR/left" ] && [ ! -s "$TMPDIR/left" ]
+        [ -e "$TMPDIR/left" ] && [ ! -s "$TMPDIR/left" ] && return
+    echo "exit code $rc; left: $(cat "$TMPDIR/left")" >>"$TMPDIR/out"
+    return 1
 }
