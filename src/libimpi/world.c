@@ -698,6 +698,18 @@ static void forget_world(void)
     impi_be.image = NULL;
 }
 
+static void end_engine(void)
+{
+    be_lock();
+    stats_print();
+    win_end();
+    conns_finish();
+    impi_p2p_destroy(impi_be.p2p);
+    impi_be.p2p = NULL;
+    impi_be.pending = impi_be.crowded = false;
+    be_unlock();
+}
+
 static void leave_world(void)
 {
     be_lock();
@@ -708,14 +720,7 @@ static void leave_world(void)
     flush_detached();
     background_stop();
     disk_watch_stop();
-    be_lock();
-    stats_print();
-    win_end();
-    conns_finish();
-    impi_p2p_destroy(impi_be.p2p);
-    impi_be.p2p = NULL;
-    impi_be.pending = impi_be.crowded = false;
-    be_unlock();
+    end_engine();
     impi_span_remove(MPI_COMM_WORLD);
     group_end();
     forget_world();
@@ -726,14 +731,7 @@ static void leave_alone(void)
 {
     flush_detached();
     background_stop();
-    be_lock();
-    stats_print();
-    win_end();
-    conns_finish();
-    impi_p2p_destroy(impi_be.p2p);
-    impi_be.p2p = NULL;
-    impi_be.pending = impi_be.crowded = false;
-    be_unlock();
+    end_engine();
     group_end();
     forget_world();
 }
