@@ -24,8 +24,10 @@
 #define IMPI_DUP_TAG 210
 #define IMPI_MERGE_TAG 220
 #define IMPI_COMM_FREE_TAG 230
-/* Not the standard's: groups that make a communicator, neighbourhoods. */
+/* Not the standard's: groups that make a communicator, what a call with other
+ * worlds has come to, neighbourhoods. */
 #define IMPI_CREATE_TAG 240
+#define IMPI_AGREE_TAG 250
 #define IMPI_NEIGHBOUR_TAG 1000 /* and up: one for each direction */
 
 /* Proposed when nobody says otherwise. */

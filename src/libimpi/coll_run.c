@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "impi/constants.h"
+#include "libimpi/coll_agree.h"
 #include "libimpi/data.h"
+#include "libimpi/failed.h"
 #include "libimpi/fast.h"
 #include "libimpi/late_free.h"
 #include "libimpi/conns.h"
@@ -40,9 +42,7 @@ MPI_Request *coll_native(struct coll *x)
     return &x->native[x->nnative++];
 }
 
-/* rc: of the native call that was to make the last request; if it failed there
- * is none. */
-static int started(struct coll *x, int rc)
+int coll_started(struct coll *x, int rc)
 {
     if (rc != MPI_SUCCESS)
         x->nnative--;
@@ -57,15 +57,15 @@ static int move_native(struct coll *x, const struct message *m, bool recv)
     MPI_Datatype type = m->type;
 
     if (!recv)
-        return started(x, impi_real.Isend(m->buf, m->count, m->type, peer,
-                                          m->tag, comm, r));
+        return coll_started(x, impi_real.Isend(m->buf, m->count, m->type, peer,
+                                               m->tag, comm, r));
     if (RECV_OF_EMPTY_TYPE_FAILS)
         data_spare_empty(&count, &type);
-    return started(x,
-                   impi_real.Irecv(m->buf, count, type, peer, m->tag, comm, r));
+    return coll_started(
+        x, impi_real.Irecv(m->buf, count, type, peer, m->tag, comm, r));
 }
 
-static int move_cross(struct coll *x, const struct message *m, bool recv)
+int coll_cross(struct coll *x, const struct message *m, bool recv)
 {
     struct req *r = req_alloc();
     int rc;
@@ -128,7 +128,7 @@ static void message_of(const struct coll *x, const struct impi_step *s,
     }
 }
 
-static void note(struct coll *x, int rc)
+void coll_note(struct coll *x, int rc)
 {
     if (x->rc == MPI_SUCCESS)
         x->rc = rc;
@@ -141,7 +141,7 @@ static bool cross_done(struct coll *x)
 
         if (!req_poll(r))
             continue;
-        note(x, req_result(r, MPI_STATUS_IGNORE, true));
+        coll_note(x, req_result(r, MPI_STATUS_IGNORE, true));
         req_free(r);
         x->cross[i] = x->cross[--x->ncross];
     }
@@ -171,7 +171,7 @@ static int do_move(struct coll *x, const struct impi_step *s)
         return move_native(x, &m, recv);
     if (move_straight(x, &m, recv, !s->more))
         return MPI_SUCCESS;
-    return move_cross(x, &m, recv);
+    return coll_cross(x, &m, recv);
 }
 
 /* Local phases are its own business. */
@@ -184,16 +184,16 @@ static int local_barrier(struct coll *x)
 {
     if (is_alone(x))
         return MPI_SUCCESS;
-    return started(x, impi_real.Ibarrier(x->c->hidden, coll_native(x)));
+    return coll_started(x, impi_real.Ibarrier(x->c->hidden, coll_native(x)));
 }
 
 static int local_bcast(struct coll *x, const struct impi_step *s)
 {
     if (is_alone(x))
         return MPI_SUCCESS;
-    return started(x, impi_real.Ibcast(x->buf[s->buf], x->count, x->type,
-                                       x->c->native[s->rank], x->c->hidden,
-                                       coll_native(x)));
+    return coll_started(x, impi_real.Ibcast(x->buf[s->buf], x->count, x->type,
+                                            x->c->native[s->rank], x->c->hidden,
+                                            coll_native(x)));
 }
 
 static int local_reduce(struct coll *x, const struct impi_step *s)
@@ -206,9 +206,9 @@ static int local_reduce(struct coll *x, const struct impi_step *s)
                           : data_assign(acc, own, x->count, x->type);
     if (own == acc && (int)s->rank == x->c->rank)
         own = MPI_IN_PLACE;
-    return started(x, impi_real.Ireduce(own, acc, x->count, x->type, x->op,
-                                        x->c->native[s->rank], x->c->hidden,
-                                        coll_native(x)));
+    return coll_started(x, impi_real.Ireduce(own, acc, x->count, x->type, x->op,
+                                             x->c->native[s->rank],
+                                             x->c->hidden, coll_native(x)));
 }
 
 static int combine(struct coll *x, const struct impi_step *s)
@@ -229,8 +229,23 @@ static int combine_under(struct coll *x, const struct impi_step *s)
     return rc == MPI_SUCCESS ? data_assign(acc, buf, x->count, x->type) : rc;
 }
 
+/* After an error only what others wait for. */
+static bool is_for_others(const struct impi_step *s)
+{
+    return s->kind != IMPI_STEP_COMBINE && s->kind != IMPI_STEP_COMBINE_UNDER &&
+           s->kind != IMPI_STEP_COMBINE_INTO && s->kind != IMPI_STEP_COPY;
+}
+
+/* The agreement that follows waits for everybody, too. */
+static bool is_last(const struct coll *x, const struct impi_step *s)
+{
+    return s == &x->steps.steps[x->steps.count - 1];
+}
+
 static int do_step(struct coll *x, const struct impi_step *s)
 {
+    if (x->rc != MPI_SUCCESS && !is_for_others(s))
+        return MPI_SUCCESS;
     switch ((enum impi_step_kind)s->kind) {
     case IMPI_STEP_SEND:
     case IMPI_STEP_RECV:
@@ -245,8 +260,11 @@ static int do_step(struct coll *x, const struct impi_step *s)
     case IMPI_STEP_COPY:
         return data_copy(x->buf[IMPI_BUF_ACC], x->buf[IMPI_BUF_OWN], x->count,
                          x->type);
-    case IMPI_STEP_LOCAL_FANIN:
     case IMPI_STEP_LOCAL_FANOUT:
+        if (x->c->foreign && is_last(x, s))
+            return MPI_SUCCESS;
+        return local_barrier(x);
+    case IMPI_STEP_LOCAL_FANIN:
         return local_barrier(x);
     case IMPI_STEP_LOCAL_REDUCE:
         return local_reduce(x, s);
@@ -266,7 +284,7 @@ static bool native_done(struct coll *x)
         int rc = impi_real.Testany(x->nnative, x->native, &i, &flag,
                                    MPI_STATUS_IGNORE);
 
-        note(x, rc);
+        coll_note(x, rc);
         if (rc == MPI_SUCCESS && !flag)
             return false;
         if (i == MPI_UNDEFINED)
@@ -281,12 +299,27 @@ static void start_row(struct coll *x)
 {
     bool more = true;
 
-    while (more && x->next < x->steps.count && x->rc == MPI_SUCCESS) {
+    while (more && x->next < x->steps.count &&
+           (x->rc == MPI_SUCCESS || x->c->foreign)) {
         const struct impi_step *s = &x->steps.steps[x->next++];
 
         more = s->more;
-        note(x, do_step(x, s));
+        coll_note(x, do_step(x, s));
     }
+}
+
+/* With processes of other worlds, before the end and before anything that is
+ * not a step. */
+static bool wants_agreement(const struct coll *x)
+{
+    return x->c->foreign && !x->agreed &&
+           (x->next == x->steps.count ||
+            x->steps.steps[x->next].kind == IMPI_STEP_LOCAL_OTHER);
+}
+
+static bool has_failed(const struct coll *x)
+{
+    return x->rc != MPI_SUCCESS && (x->agreed || !x->c->foreign);
 }
 
 /* Start steps and end them, row by row, as far as it goes.  True: it is
@@ -298,12 +331,17 @@ static bool coll_advance(struct coll *x)
 
         if (!native_done(x) || !here)
             return false;
-        if (x->rc != MPI_SUCCESS || x->next == x->steps.count)
+        if (unlikely(wants_agreement(x))) {
+            x->agreed = coll_agree(x);
+            continue;
+        }
+        if (has_failed(x) || x->next == x->steps.count)
             break;
+        x->agreed = false;
         start_row(x);
     }
     if (x->finish)
-        note(x, x->finish(x, x->rc));
+        coll_note(x, x->finish(x, x->rc));
     x->done = true;
     return true;
 }
@@ -350,6 +388,8 @@ static void put_away(struct coll *x)
     blocks_drop(&x->in);
     while (x->nmemory > 0)
         free(x->memory[--x->nmemory]);
+    free(x->heard);
+    x->heard = NULL;
     be_lock();
     x->link = unused;
     unused = x;
@@ -486,10 +526,13 @@ static int start(struct coll *x, MPI_Request *request)
 int coll_run(struct coll *x, int rc, MPI_Request *request)
 {
     MPI_Comm comm = x->c->comm;
+    bool foreign = x->c->foreign;
 
     if (rc == MPI_SUCCESS && request)
         rc = start(x, request);
     else
         rc = coll_run_quiet(x, rc);
+    if (foreign && rc == MPI_ERR_OTHER)
+        return failed_note_why(comm, rc, "a process of another world is lost");
     return be_raise(comm, rc);
 }

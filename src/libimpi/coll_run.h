@@ -53,7 +53,10 @@ struct coll {
     int nnative, ncross;
     int rc;
     bool done;
-    bool waits; /* its caller does, and so may a step for some microseconds */
+    bool waits;  /* its caller does, and so may a step for some microseconds */
+    bool agreed; /* coll_agree.h: on what was done so far */
+    int agreeing, said;
+    int *heard;         /* from each client, and from the own one */
     struct coll *queue; /* the next one on this communicator */
     struct coll *link;  /* running, or free */
 };
@@ -75,6 +78,17 @@ int coll_run_bytes(struct coll *x, int rc, uint64_t *bytes);
 
 /* Another native request that the step under way waits for. */
 MPI_Request *coll_native(struct coll *x);
+
+/* ---- for coll_agree.c ---- */
+
+/* rc: of the native call that was to make that request; if it failed there is
+ * none. */
+int coll_started(struct coll *x, int rc);
+/* Start a message to or from a process of another client. */
+struct message;
+int coll_cross(struct coll *x, const struct message *m, bool recv);
+/* Keep the first error. */
+void coll_note(struct coll *x, int rc);
 
 /* ---- coll_run.c ---- */
 

@@ -8,12 +8,13 @@ export BARE_FRONT=$front
 export SLURM_IMPI_NAMES=$TMPDIR/names
 
 # world ROLE WHAT CLIENTS..: one of two worlds, its words in out.ROLE.
+program=ports
 world()
 {
     local role=$1 what=$2
     shift 2
     # shellcheck disable=SC2086
-    "${limited[@]}" 60 "$dir/bare_world" "$@" -- "$dir/ports" "$role" ocean \
+    "${limited[@]}" 60 "$dir/bare_world" "$@" -- "$dir/$program" "$role" ocean \
         $what >"$TMPDIR/out.$role" 2>&1
 }
 
@@ -61,6 +62,31 @@ case_lost() # TITLE WHAT ACCEPTOR CONNECTOR
     wait $acceptor
 }
 
+# The other world is killed in collective calls of all kinds, WHAT being the
+# first: each of this one has an error.
+case_lost_call() # WHAT ACCEPTOR CONNECTOR
+{
+    local program=lost_coll
+    case_lost all_have_an_error_of_a_collective_call_with_the_lost:_"$1" "$@"
+}
+
+# The same where nobody handles the error: this world is ended by it.
+case_lost_and_ended() # WHAT ACCEPTOR CONNECTOR
+{
+    local acceptor program=lost_coll rc
+    rm -rf "$SLURM_IMPI_NAMES"
+    # shellcheck disable=SC2086
+    world accept "$1 fatal" $2 &
+    acceptor=$!
+    # shellcheck disable=SC2086
+    world connect "$1 fatal" $3
+    rc=$?
+    [ $rc != 0 ] && [ $rc != 124 ] &&
+        grep -q "ended it: SF-E512: MPI_" "$TMPDIR/out.connect"
+    report $? "unhandled_such_an_error_ends_the_world: $1, $2 with $3"
+    wait $acceptor
+}
+
 # Another user who knows the port's name is refused, and the next one is not.
 case_refused()
 {
@@ -102,6 +128,7 @@ case_barred()
 }
 
 need_both ports
+need_both lost_coll
 
 title=two_worlds_talk
 case_meet $title mpich:1 openmpi:1
@@ -139,6 +166,15 @@ case_lost $title lost openmpi:2 "mpich:1 openmpi:1"
 title=who_has_never_talked_hears_of_a_loss
 case_lost $title unheard mpich:2 openmpi:2
 case_lost $title unheard openmpi:3 "mpich:1 openmpi:2"
+case_lost_call barrier mpich:2 openmpi:3
+case_lost_call bcast openmpi:2 mpich:3
+case_lost_call long_allreduce mpich:1 "mpich:1 openmpi:2"
+case_lost_call gather openmpi:2 "mpich:2 openmpi:2"
+case_lost_call split "mpich:1 openmpi:1" mpich:3
+case_lost_call write_all mpich:2 openmpi:3
+case_lost_call write_ordered openmpi:1 "mpich:2 openmpi:1"
+case_lost_and_ended barrier mpich:2 openmpi:3
+case_lost_and_ended long_bcast openmpi:2 "mpich:2 openmpi:1"
 title=a_window_with_a_lost_world_goes_on
 case_lost $title lost-window mpich:1 openmpi:1
 case_lost $title lost-window openmpi:2 mpich:2
