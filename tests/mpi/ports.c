@@ -2,11 +2,12 @@
  *
  * One of two worlds that meet by a port and talk over the intercommunicator.
  *
- *   ports accept|connect NAME WHAT
+ *   ports accept|connect|third NAME WHAT
  *
  * The accepting one publishes NAME, the other one looks it up.  Or the first is
  * given "-", and prints the name of its port, which the other one is given.
- * WHAT: talk, or once (with one port), or lost (the accepting world dies, the
+ * WHAT: talk, or three (the first two worlds as one group with a third), or
+ * once (with one port), or lost (the accepting world dies, the
  * other one has an error and goes on), or unheard (the same, where only the
  * roots have talked), or leaderless (the same, in MPI_Intercomm_create), or
  * alone (the leaders meet by themselves, then their worlds by
@@ -822,6 +823,27 @@ static void deaf_of_leaders(const char *name, int ours)
         MPI_Comm_disconnect(&leaders);
 }
 
+/* ---- three worlds ---- */
+
+/* The first two become one group, which meets the third one. */
+static void three(const char *name, int third)
+{
+    MPI_Comm inter, both;
+    char again[64];
+
+    snprintf(again, sizeof(again), "%s again", name);
+    if (third) {
+        talk(again, MPI_COMM_WORLD, size - 1);
+        return;
+    }
+    inter = meet(name, MPI_COMM_WORLD, 0);
+    MPI_Intercomm_merge(inter, !accepts, &both);
+    accepts = 1;
+    talk(again, both, 0);
+    MPI_Comm_disconnect(&both);
+    MPI_Comm_disconnect(&inter);
+}
+
 /* ---- one world ---- */
 
 static int listen_here(int *port)
@@ -943,6 +965,8 @@ int main(int argc, char **argv)
     accepts = strcmp(argv[1], "accept") == 0;
     if (strcmp(argv[3], "lost") == 0) {
         lost(argv[2]);
+    } else if (strcmp(argv[3], "three") == 0) {
+        three(argv[2], strcmp(argv[1], "third") == 0);
     } else if (strcmp(argv[3], "files") == 0) {
         files(argv[2]);
     } else if (strcmp(argv[3], "windows") == 0) {

@@ -37,6 +37,28 @@ case_meet()
     report $? "$1: $2 with $3"
 }
 
+# case_three CLIENTS CLIENTS CLIENTS
+case_three()
+{
+    local role i=0 codes
+    local -a roles=(accept connect third) pids=()
+    rm -rf "$SLURM_IMPI_NAMES"
+    for role in "${roles[@]}"; do
+        i=$((i + 1))
+        # shellcheck disable=SC2086
+        world "$role" three ${!i} &
+        pids+=($!)
+    done
+    codes=
+    for i in 0 1 2; do
+        wait "${pids[i]}"
+        codes+=$?
+        grep -q "^PASS" "$TMPDIR/out.${roles[i]}" || codes+=.
+    done
+    [ $codes = 000 ]
+    report $? "three_worlds_talk: $1, $2 with $3"
+}
+
 # What one of a world does by itself.
 case_one()
 {
@@ -142,6 +164,9 @@ title=worlds_whose_leaders_met_alone_are_brought_together
 case_meet $title mpich:2 openmpi:2 alone
 case_meet $title openmpi:3 mpich:1 alone
 case_meet $title mpich:2 "mpich:1 openmpi:1" alone
+case_three mpich:1 openmpi:1 mpich:1
+case_three openmpi:2 mpich:2 openmpi:1
+case_three "mpich:1 openmpi:1" openmpi:2 mpich:2
 title=they_share_a_file
 case_meet $title mpich:2 openmpi:2 files
 case_meet $title openmpi:1 "mpich:1 openmpi:2" files
