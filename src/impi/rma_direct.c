@@ -74,12 +74,13 @@ bool impi_rma_at_once(struct impi_rma_win *win,
 {
     const struct rma_peer *p = &win->peers[args->target];
     const uint64_t disp = (uint64_t)args->disp;
-    uint8_t *at = p->base + disp;
     struct rma_head h;
+    uint8_t *at;
 
     if (!p->base || args->type || args->len > p->size ||
         disp > p->size - args->len)
         return false;
+    at = p->base + disp;
     if (args->kind == IMPI_RMA_PUT) {
         memmove(at, args->data, args->len);
         return true;
