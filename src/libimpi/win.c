@@ -143,6 +143,16 @@ static struct win *win_new(MPI_Comm comm)
     return w;
 }
 
+/* The memory of a window, which the native one has, too, if it can. */
+struct memory {
+    void *base;
+    MPI_Aint size;
+    int unit;
+    int flavor;
+    struct share_area area;        /* where base is, or words for it; or none */
+    char why[SF_IMPI_REFUSAL_MAX]; /* there is no window, or empty */
+};
+
 /* What a member tells all others: how it went, and of its memory.  Numbers of
  * errors are each library's own. */
 enum { WENT_WELL, WENT_OUT_OF_MEMORY, WENT_APART, WENT_WRONG };
@@ -189,10 +199,38 @@ static void take_sizes(struct win *w, int member, const int *m)
         (uint64_t)(uint32_t)m[SAY_SIZE_HIGH] << 32 | (uint32_t)m[SAY_SIZE_LOW];
 }
 
-/* rc: how it went here; returns how it went everywhere. */
-static int tell_all(struct win *w, int rc)
+static void say_no_memory(struct memory *m, const struct impi_comm *c,
+                          int member, uint64_t bytes)
 {
-    uint64_t bytes = (uint64_t)w->size;
+    snprintf(m->why, sizeof(m->why),
+             "rank %d has no memory for %llu bytes of a window of %d processes",
+             c->world[member], (unsigned long long)bytes, c->size);
+}
+
+static void say_apart(struct memory *m, const struct impi_comm *c, int member)
+{
+    snprintf(m->why, sizeof(m->why),
+             "rank %d shares no memory in a window of %d processes",
+             c->world[member], c->size);
+}
+
+/* That one could not; the others know nothing of it. */
+static void say_who(struct memory *m, const struct win *w, int member, int how)
+{
+    if (how == WENT_OUT_OF_MEMORY)
+        say_no_memory(m, w->c, member, w->sizes[member]);
+    else if (how == WENT_APART)
+        say_apart(m, w->c, member);
+    else
+        snprintf(m->why, sizeof(m->why),
+                 "rank %d cannot make a window of %d processes",
+                 w->c->world[member], w->c->size);
+}
+
+/* rc: how it went here; returns how it went everywhere. */
+static int tell_all(struct win *w, struct memory *m, int rc)
+{
+    uint64_t bytes = (uint64_t)m->size;
     int n = shares(w->c) ? SAY_N_SHARED : SAY_N, told;
     int own[SAY_N_SHARED] = {how_it_went(rc), w->unit, (int)(bytes >> 32),
                              (int)(uint32_t)bytes};
@@ -204,9 +242,13 @@ static int tell_all(struct win *w, int rc)
     told = coll_allgather_ints(w->c, own, n, all);
     rc = rc == MPI_SUCCESS ? told : rc;
     for (int i = 0; i < w->c->size && told == MPI_SUCCESS; i++) {
+        int how = all[(size_t)i * (size_t)n + SAY_HOW];
+
         if (rc == MPI_SUCCESS)
-            rc = class_of(all[(size_t)i * (size_t)n + SAY_HOW]);
+            rc = class_of(how);
         take_sizes(w, i, all + (size_t)i * (size_t)n);
+        if (how != WENT_WELL && !m->why[0])
+            say_who(m, w, i, how);
     }
     for (int i = 0; i < w->c->size && rc == MPI_SUCCESS; i++)
         if (shares(w->c))
@@ -237,15 +279,6 @@ static int agree_on_service(struct win *w)
     free(reach);
     return rc;
 }
-
-/* The memory of a window, which the native one has, too, if it can. */
-struct memory {
-    void *base;
-    MPI_Aint size;
-    int unit;
-    int flavor;
-    struct share_area area; /* where base is, or words for it; or none */
-};
 
 /* MPICH 4.0.2 ends the program where its own allocation fails, and a memfd of
  * any size can be had. */
@@ -357,7 +390,7 @@ static int make(MPI_Comm comm, MPI_Comm own, int rc, struct memory *m,
         rc = register_memory(w, m);
     /* From here on others may come. */
     publish(w);
-    rc = tell_all(w, rc);
+    rc = tell_all(w, m, rc);
     if (rc == MPI_SUCCESS && shares(w->c))
         rc = agree_on_service(w);
     if (rc == MPI_SUCCESS)
@@ -369,7 +402,7 @@ static int make(MPI_Comm comm, MPI_Comm own, int rc, struct memory *m,
     impi_Comm_free(&own);
     if (*newwin != MPI_WIN_NULL)
         impi_real.Win_free(newwin);
-    return be_raise(comm, rc);
+    return failed_note_why(comm, rc, m->why);
 }
 
 /* A communicator of its own, without the attributes of the program's. */
@@ -399,8 +432,8 @@ int impi_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info,
                     MPI_Comm comm, MPI_Win *newwin)
 {
     struct impi_comm *c = impi_span_find(comm);
-    struct memory m = {base, size, disp_unit, MPI_WIN_FLAVOR_CREATE,
-                       SHARE_NO_AREA};
+    struct memory m = {base,          size, disp_unit, MPI_WIN_FLAVOR_CREATE,
+                       SHARE_NO_AREA, ""};
     MPI_Comm own;
     int rc;
 
@@ -418,8 +451,8 @@ int impi_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info,
                       MPI_Comm comm, void *baseptr, MPI_Win *newwin)
 {
     struct impi_comm *c = impi_span_find(comm);
-    struct memory m = {NULL, size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE,
-                       SHARE_NO_AREA};
+    struct memory m = {NULL,          size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE,
+                       SHARE_NO_AREA, ""};
     MPI_Comm own;
     int rc;
 
@@ -437,10 +470,11 @@ int impi_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info,
 
 /* Bytes of all members, and of those before this one.  MPI error class, for all
  * alike. */
-static int sum_sizes(struct impi_comm *c, MPI_Aint size, uint64_t *before,
+static int sum_sizes(struct impi_comm *c, struct memory *m, uint64_t *before,
                      uint64_t *sum)
 {
-    int own[] = {win_share_wanted(), (int)(size >> 32), (int)(uint32_t)size};
+    int own[] = {win_share_wanted(), (int)(m->size >> 32),
+                 (int)(uint32_t)m->size};
     int *all = calloc(3 * (size_t)c->size, sizeof(*all)), rc;
 
     if (!all)
@@ -448,16 +482,19 @@ static int sum_sizes(struct impi_comm *c, MPI_Aint size, uint64_t *before,
     rc = coll_allgather_ints(c, own, 3, all);
     *sum = 0;
     for (int i = 0; i < c->size && rc == MPI_SUCCESS; i++) {
-        const int *m = all + 3 * (size_t)i;
-        uint64_t bytes = (uint64_t)(uint32_t)m[1] << 32 | (uint32_t)m[2];
+        const int *said = all + 3 * (size_t)i;
+        uint64_t bytes = (uint64_t)(uint32_t)said[1] << 32 | (uint32_t)said[2];
 
         if (i == c->rank)
             *before = *sum;
-        if (!m[0])
+        if (!said[0]) {
             rc = MPI_ERR_RMA_SHARED;
-        else if (__builtin_add_overflow(*sum, bytes, sum) ||
-                 *sum > PTRDIFF_MAX / 2)
+            say_apart(m, c, i);
+        } else if (__builtin_add_overflow(*sum, bytes, sum) ||
+                   *sum > PTRDIFF_MAX / 2) {
             rc = MPI_ERR_NO_MEM;
+            say_no_memory(m, c, i, bytes);
+        }
     }
     free(all);
     return rc;
@@ -472,15 +509,19 @@ static int one_area(struct impi_comm *c, struct memory *m)
     uint64_t before = 0;
     void *at;
 
-    rc = sum_sizes(c, m->size, &before, &l.bytes);
+    rc = sum_sizes(c, m, &before, &l.bytes);
     if (rc != MPI_SUCCESS)
         return rc;
     if (c->rank == 0 && has_room((MPI_Aint)l.bytes))
         win_share_make(&m->area, &l, &at);
     win_share_say(&m->area, NULL, said);
     rc = coll_bcast(c, said, WIN_SAY_AREA, MPI_INT, 0);
-    if (rc != MPI_SUCCESS || said[0] == 0)
-        return rc == MPI_SUCCESS ? MPI_ERR_NO_MEM : rc;
+    if (rc == MPI_SUCCESS && said[0] == 0) {
+        rc = MPI_ERR_NO_MEM;
+        say_no_memory(m, c, 0, l.bytes);
+    }
+    if (rc != MPI_SUCCESS)
+        return rc;
     if (c->rank != 0 && !win_share_open(&m->area, &l, said, &at))
         return MPI_ERR_RMA_SHARED;
     m->base = (uint8_t *)at + before;
@@ -491,8 +532,8 @@ int impi_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info,
                              MPI_Comm comm, void *baseptr, MPI_Win *newwin)
 {
     struct impi_comm *c = impi_span_find(comm);
-    struct memory m = {NULL, size, disp_unit, MPI_WIN_FLAVOR_SHARED,
-                       SHARE_NO_AREA};
+    struct memory m = {NULL,          size, disp_unit, MPI_WIN_FLAVOR_SHARED,
+                       SHARE_NO_AREA, ""};
     MPI_Comm own;
     int rc;
 

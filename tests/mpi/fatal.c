@@ -183,6 +183,35 @@ static void put_range(void)
     MPI_Put(x, 1, MPI_INT, 0, sizeof(two) - 2, 1, MPI_INT, shelf);
 }
 
+/* Rank 0 asks for more than there is, and lives on. */
+static void no_memory(void)
+{
+    MPI_Win win;
+    void *base;
+
+    if (rank == 0)
+        MPI_Comm_set_errhandler(w, MPI_ERRORS_RETURN);
+    else
+        expect(MPI_ERR_NO_MEM);
+    MPI_Win_allocate(rank == 0 ? (MPI_Aint)1 << 46 : 8, 1, MPI_INFO_NULL, w,
+                     &base, &win);
+}
+
+/* Rank 0 shares none with others, and lives on, too. */
+static void apart(void)
+{
+    MPI_Win win;
+    void *base;
+
+    if (rank == 0)
+        MPI_Comm_set_errhandler(w, MPI_ERRORS_RETURN);
+    if (rank == 0)
+        setenv("SLURM_IMPI_WINDOWS", "messages", 1);
+    else
+        expect(MPI_ERR_RMA_SHARED);
+    MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, w, &base, &win);
+}
+
 /* Only the target knows what is attached there. */
 static void put_nowhere(void)
 {
@@ -237,6 +266,8 @@ static const struct {
              {"put_range", put_range},
              {"put_allocated", put_range},
              {"put_nowhere", put_nowhere},
+             {"no_memory", no_memory},
+             {"apart", apart},
              {"spawn", spawn},
              {"file", file}};
 
@@ -258,7 +289,8 @@ int main(int argc, char **argv)
     if (rank == 0 && strstr(argv[1], "truncate"))
         for (int k = 0; k < 2; k++)
             MPI_Send(x, 3, MPI_INT, size - 1, 1, w);
-    if (rank == size - 1)
+    if (rank == size - 1 || kinds[i].make == no_memory ||
+        kinds[i].make == apart)
         kinds[i].make();
     else if (strcmp(argv[1], "put_nowhere") == 0)
         MPI_Win_fence(MPI_MODE_NOSUCCEED, shelf);

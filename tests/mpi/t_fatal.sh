@@ -111,6 +111,11 @@ disp=6, target_count=1, MPI_INT, shelf\)" "RMA address range|Target memory is no
 disp=6, target_count=1, MPI_INT, shelf\)" "RMA address range|Target memory is not"
     told put_nowhere "MPI_Win_unlock\(rank=0, shelf\)" \
         "RMA address range|Target memory is not"
+    told no_memory "MPI_Win_allocate\(size=8, disp_unit=1, MPI_INFO_NULL, $w, \
+baseptr$buf, newwin$buf\)" "rank 0 has no memory for 70368744177664 bytes of a \
+window of 2 processes"
+    told apart "MPI_Win_allocate_shared\(size=8, disp_unit=1, MPI_INFO_NULL, $w, \
+baseptr$buf, newwin$buf\)" "rank 0 shares no memory in a window of 2 processes"
     told spawn "MPI_Comm_spawn\(command=true, argv=0x0, maxprocs=2, \
 MPI_INFO_NULL, root=4, $w, newintercomm$buf, errcodes=0x0\)" \
         "[Ii]nvalid root"
