@@ -17,20 +17,13 @@
 
 #include "base/jsonx.h"
 #include "base/log.h"
+#include "base/log_pace.h"
 #include "switchmgrd/collector.h"
 
-#define FEW 32      /* changes that are told one by one */
-#define NAMES 3     /* of those that changed alike */
-#define LINE_MS 500 /* a line costs so much time, */
-#define BURST 128   /* which so many may be ahead of */
+#define FEW 32  /* changes that are told one by one */
+#define NAMES 3 /* of those that changed alike */
 
 #define TEXT_SIZE sizeof(((struct collector_event *)0)->text)
-
-/* Lines that were told, as the time by which there is room for as many again.
- */
-struct lines {
-    int64_t until;
-};
 
 /* Items of a kind that went from one state to another. */
 struct alike {
@@ -40,7 +33,7 @@ struct alike {
 };
 
 struct collector_held {
-    struct lines of_changes, of_alarms;
+    struct log_pace of_changes, of_alarms;
     struct alike alike[REPORT_KINDS][HEALTH_STATES][HEALTH_STATES];
     uint64_t n; /* changes; the first of them: */
     struct collector_event few[FEW];
@@ -49,18 +42,14 @@ struct collector_held {
     char alarm[TEXT_SIZE]; /* the last of them */
 };
 
-static bool has_room(const struct lines *l, int64_t now, uint64_t more)
+static bool has_room(const struct log_pace *pace, int64_t now, uint64_t more)
 {
-    int64_t ahead = l->until > now ? l->until - now : 0;
-
-    return ahead + (int64_t)more * LINE_MS <= BURST * LINE_MS;
+    return log_pace_has_room(pace, (uint64_t)now * 1000000, more);
 }
 
-static void pay(struct lines *l, int64_t now, uint64_t more)
+static void pay(struct log_pace *pace, int64_t now, uint64_t more)
 {
-    if (l->until < now)
-        l->until = now;
-    l->until += (int64_t)more * LINE_MS;
+    log_pace_pay(pace, (uint64_t)now * 1000000, more);
 }
 
 void collector_event(struct collector *n, int64_t now, const char *fmt, ...)

@@ -3,10 +3,8 @@
  * What switchmgrd tells of changes: each of a few, many at once in few lines.
  * Lines of the log are counted, of a real model with thousands of items.
  */
-#include <unistd.h>
-
 #include "base/jsonx.h"
-#include "base/log.h"
+#include "captured_log.h"
 #include "health_world.h"
 #include "switchmgrd/collector.h"
 
@@ -31,8 +29,7 @@ int64_t steady_wall(int64_t ms)
 
 struct bed {
     struct collector n;
-    FILE *log; /* stderr, meanwhile */
-    int stderr_fd;
+    struct captured_log log;
     uint64_t seq;
 };
 
@@ -44,7 +41,6 @@ static void changed_item(const struct health_item *item, enum health_state was,
 
 static int bed_up(void **state)
 {
-    static const struct log_options log = {"test", LOG_LEVEL_INFO, false};
     struct bed *b = calloc(1, sizeof(*b));
     struct model_ops ops = {
         .changed = changed_item, .alarm = collector_events_alarm, .arg = &b->n};
@@ -55,11 +51,7 @@ static int bed_up(void **state)
     clock_now = T0;
     b->n.events = calloc(SF_SWITCHMGR_EVENTS_MAX, sizeof(*b->n.events));
     b->n.model = model_new(&conf, &ops);
-    b->log = tmpfile();
-    assert_non_null(b->log);
-    b->stderr_fd = dup(STDERR_FILENO);
-    dup2(fileno(b->log), STDERR_FILENO);
-    log_open(&log);
+    captured_log_open(&b->log);
     *state = b;
     return 0;
 }
@@ -68,9 +60,7 @@ static int bed_down(void **state)
 {
     struct bed *b = *state;
 
-    dup2(b->stderr_fd, STDERR_FILENO);
-    close(b->stderr_fd);
-    fclose(b->log);
+    captured_log_close(&b->log);
     model_free(b->n.model);
     free(b->n.events);
     free(b->n.held);
@@ -81,13 +71,10 @@ static int bed_down(void **state)
 /* The lines that the log has, and what is held, told. */
 static size_t lines(struct bed *b)
 {
-    size_t n = 0;
-    int c;
+    size_t n;
 
     collector_events_tell(&b->n, clock_now);
-    rewind(b->log);
-    while ((c = fgetc(b->log)) != EOF)
-        n += c == '\n';
+    n = captured_log_lines(&b->log, "\n");
     assert_int_equal(n, b->n.nevents);
     return n;
 }
