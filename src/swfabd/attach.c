@@ -147,9 +147,10 @@ static int take_seat(struct comer *c, struct greeting *g, struct errbuf *err)
 
 static void sit_down(struct swfabd_seat *seat, const struct comer *c)
 {
-    log_info("%s attached by a process of uid %u, %s", swfabd_seat_name(seat),
-             (unsigned)c->uid,
-             seat->carrier == SOFTLINK_RING ? "rings" : "packets");
+    log_paced(&c->d->comings, clock_ns(), log_info,
+              "%s attached by a process of uid %u, %s", swfabd_seat_name(seat),
+              (unsigned)c->uid,
+              seat->carrier == SOFTLINK_RING ? "rings" : "packets");
     if (seat->carrier == SOFTLINK_RING)
         swfabd_rings_add(seat);
     else

@@ -267,7 +267,8 @@ void swfabd_seat_clear(struct swfabd_seat *seat, const char *why)
     if (!seat->carrier)
         return;
     if (why)
-        log_info("%s leaves: %s", swfabd_seat_name(seat), why);
+        log_paced(&seat->d->comings, clock_ns(), log_info, "%s leaves: %s",
+                  swfabd_seat_name(seat), why);
     if (seat->carrier == SOFTLINK_RING)
         swfabd_rings_remove(seat);
     if (seat->fd >= 0) {

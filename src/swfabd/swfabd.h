@@ -33,6 +33,7 @@
 #include "base/ctl.h"
 #include "base/errbuf.h"
 #include "base/limits.h"
+#include "base/log_pace.h"
 #include "base/look.h"
 #include "base/ring.h"
 #include "net/graph.h"
@@ -137,6 +138,7 @@ struct swfabd {
     uint64_t started_ns;
     uint64_t refused; /* HELLOs */
     uint64_t refusal_logged_ns;
+    struct log_pace comings, troubles; /* of seats */
 };
 
 /* conf.c */

@@ -355,15 +355,16 @@ static void went_up(struct swfabd_seat *seat, struct swfabd_wire *wire,
     seat->address = *from;
     door_prove(&seat->d->door, swfabd_source(wire->ether, from));
     seat->since_ns = clock_ns();
-    log_info("%s attached over %s", swfabd_seat_name(seat),
-             wire->ether ? "Ethernet" : "UDP");
+    log_paced(&seat->d->comings, clock_ns(), log_info, "%s attached over %s",
+              swfabd_seat_name(seat), wire->ether ? "Ethernet" : "UDP");
 }
 
 static void on_event(struct swfabd_seat *seat, enum softlink_event event,
                      const struct errbuf *err)
 {
     if (event == SOFTLINK_WAS_REFUSED)
-        log_warn("SF-E603 %s: %s", swfabd_seat_name(seat), err->text);
+        log_paced(&seat->d->troubles, clock_ns(), log_warn, "SF-E603 %s: %s",
+                  swfabd_seat_name(seat), err->text);
     if (event == SOFTLINK_WENT_DOWN && seat->carrier == SOFTLINK_DATAGRAMS)
         swfabd_seat_clear(seat, "its link is down");
 }
@@ -389,8 +390,9 @@ static void call_done(struct clerk_job *job, bool cancelled)
             went_up(seat, call->wire, &call->from);
         on_event(seat, call->ask.event, &call->ask.err);
         if (call->ask.event == SOFTLINK_NOTHING && call->ask.err.text[0])
-            log_warn("SF-E604 %s: %s", swfabd_seat_name(seat),
-                     call->ask.err.text);
+            log_paced(&seat->d->troubles, clock_ns(), log_warn,
+                      "SF-E604 %s: %s", swfabd_seat_name(seat),
+                      call->ask.err.text);
         swfabd_wire_output(seat->wire, seat->link, &seat->address);
         swfabd_wire_flush(seat->d);
     }
@@ -508,7 +510,8 @@ void swfabd_wire_tick(struct swfabd *d)
         err.text[0] = '\0';
         on_event(seat, softlink_tick(seat->link, now, &err), &err);
         if (err.text[0])
-            log_warn("SF-E604 %s: %s", swfabd_seat_name(seat), err.text);
+            log_paced(&d->troubles, now, log_warn, "SF-E604 %s: %s",
+                      swfabd_seat_name(seat), err.text);
         swfabd_wire_output(seat->wire, seat->link, &seat->address);
     }
     swfabd_wire_flush(d);

@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "captured_log.h"
 #include "net/build.h"
 #include "softlink_fake.h"
 #include "swfabd/swfabd.h"
@@ -33,6 +34,7 @@ uint64_t clock_ns(void)
 struct bed {
     struct fake_munge munge;
     struct swfabd d;
+    struct captured_log log;
     int peer; /* the other daemon's socket */
     struct swfabd_seat *cable;
     struct softlink *far; /* its end of the cable */
@@ -94,6 +96,7 @@ static int open_bed(void **state)
     assert_non_null(b->cable);
     b->far = softlink_new_called(3, &b->d.ops);
     assert_non_null(b->far);
+    captured_log_open(&b->log);
     *state = b;
     return 0;
 }
@@ -102,6 +105,7 @@ static int close_bed(void **state)
 {
     struct bed *b = *state;
 
+    captured_log_close(&b->log);
     assert_true(clerk_free(b->d.clerk));
     ev_loop_destroy(b->d.loop);
     softlink_free(b->far);
@@ -229,6 +233,69 @@ static void blind_data_and_goodbyes_end_nothing(void **state)
                         sizeof(struct in_addr));
 }
 
+/* ---- the other daemon itself, or who has its key --------------------------
+ */
+
+static void goodbye(struct bed *b)
+{
+    uint8_t buf[SOFTLINK_CONTROL_MAX];
+    const uint8_t *packet;
+    struct errbuf err;
+    size_t n;
+
+    while (!softlink_is_up(b->far)) {
+        n = take(b, buf, sizeof(buf));
+        softlink_input(b->far, now, buf, n, &packet, &n, &err);
+    }
+    softlink_close(b->far);
+    n = softlink_output(b->far, buf, sizeof(buf));
+    swfabd_wire_input(&b->d.udp, buf, n, &b->cable->address);
+}
+
+/* Lines that may be told since then: base/log_pace.h. */
+static size_t most_lines(uint64_t since)
+{
+    return 128 + 2 * (size_t)((now - since) / 1000000000 + 1);
+}
+
+static void a_cable_that_comes_and_goes_does_not_fill_the_log(void **state)
+{
+    struct bed *b = *state;
+    uint64_t begin = now;
+    size_t n;
+
+    for (unsigned i = 0; i < 500; i++) {
+        if (softlink_next(b->cable->link) > now)
+            now = softlink_next(b->cable->link);
+        call(b);
+        answer(b);
+        welcome(b);
+        assert_int_equal(b->cable->carrier, SOFTLINK_DATAGRAMS);
+        goodbye(b);
+        assert_int_equal(b->cable->carrier, 0);
+    }
+    n = captured_log_lines(&b->log, " attached over UDP") +
+        captured_log_lines(&b->log, " leaves: its link is down");
+    assert_in_range(n, 2, most_lines(begin));
+}
+
+static void refusals_do_not_fill_the_log(void **state)
+{
+    struct bed *b = *state;
+    uint64_t begin = now;
+    uint8_t buf[256];
+    size_t n;
+
+    call(b);
+    answer(b);
+    n = softlink_make_refusal(buf, sizeof(buf), softlink_peer(b->far)->session,
+                              "not you");
+    for (unsigned i = 0; i < 1000; i++)
+        swfabd_wire_input(&b->d.udp, buf, n, &b->cable->address);
+    assert_in_range(captured_log_lines(&b->log, "SF-E603"), 1,
+                    most_lines(begin));
+}
+
 /* ---- HELLOs, each of which is a look by munged ---- */
 
 static void hello_from(struct bed *b, uint32_t ip)
@@ -309,6 +376,8 @@ int main(void)
         FLOOD_TEST(a_blind_welcome_keeps_no_cable_down),
         FLOOD_TEST(a_blind_refusal_stops_no_call),
         FLOOD_TEST(blind_data_and_goodbyes_end_nothing),
+        FLOOD_TEST(a_cable_that_comes_and_goes_does_not_fill_the_log),
+        FLOOD_TEST(refusals_do_not_fill_the_log),
         FLOOD_TEST(one_stranger_leaves_others_their_turn),
         FLOOD_TEST(many_strangers_keep_no_other_daemon_away),
         FLOOD_TEST(a_host_that_was_linked_comes_back_in_a_flood),
