@@ -211,7 +211,7 @@ void mapperd_send(struct mapperd *d, const uint8_t *route, size_t nroute,
         d->send_full++;
 }
 
-static void print_text(const struct hsn_raw *p)
+static void print_text(struct mapperd *d, const struct hsn_raw *p)
 {
     char text[256];
     size_t n = p->len < sizeof(text) - 1 ? p->len : sizeof(text) - 1;
@@ -222,7 +222,7 @@ static void print_text(const struct hsn_raw *p)
         text[i] = c >= ' ' && c < 127 ? (char)c : '?';
     }
     text[n] = '\0';
-    log_info("network printf: %s", text);
+    log_paced(&d->prints, clock_ns(), log_info, "network printf: %s", text);
 }
 
 static void take(struct mapperd *d, const struct hsn_raw *p)
@@ -234,7 +234,7 @@ static void take(struct mapperd *d, const struct hsn_raw *p)
     log_debug("packet 0x%04x of %zu bytes received", p->subtype, p->len);
     if (p->subtype == MAPPERD_PRINTF) {
         if (d->settings.printeur)
-            print_text(p);
+            print_text(d, p);
         return;
     }
     net_type_put(body, p->type, p->subtype);
@@ -283,7 +283,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
 
 void mapperd_notice(struct mapperd *d, const char *text)
 {
-    log_info("%s", text);
+    log_paced(&d->told, clock_ns(), log_info, "%s", text);
     snprintf(d->last_notice, sizeof(d->last_notice), "%s", text);
     d->nnotices++;
 }

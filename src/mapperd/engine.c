@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/jsonx.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mac.h"
 #include "mapper/gm_address.h"
@@ -61,12 +62,13 @@ void engine_pick_neighbours(struct hsn_peer *peers, size_t n, uint64_t own)
         next[i]->neighbour = true;
 }
 
-void engine_alarm(const char *unproved, const char *beyond)
+void engine_alarm(struct mapperd *d, const char *unproved, const char *beyond)
 {
     if (beyond[0])
-        log_error("SF-E860 %s", beyond);
+        log_paced(&d->told, clock_ns(), log_error, "SF-E860 %s", beyond);
     if (unproved[0])
-        log_error("SF-E857 routes could deadlock and are not used; %s",
+        log_paced(&d->told, clock_ns(), log_error,
+                  "SF-E857 routes could deadlock and are not used; %s",
                   unproved);
 }
 

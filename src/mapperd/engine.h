@@ -50,7 +50,7 @@ void engine_pick_neighbours(struct hsn_peer *peers, size_t n, uint64_t own);
 
 /* Routes could deadlock and others are in use, or some are longer than may be
  * (texts, "": none): an alarm; members of an answer. */
-void engine_alarm(const char *unproved, const char *beyond);
+void engine_alarm(struct mapperd *d, const char *unproved, const char *beyond);
 void engine_put_routes(struct json_object *out, enum net_engine engine,
                        const char *unproved, const char *beyond);
 

@@ -9,6 +9,7 @@
 
 #include "base/bytebuf.h"
 #include "base/file.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "mapperd/mapperd.h"
 #include "mapperd/netfile.h"
@@ -89,8 +90,9 @@ static void loaded(struct mapperd *d, size_t said)
 {
     d->loaded = true;
     d->peers_said += said;
-    log_info("routes to %zu hosts of map %u are loaded, %zu said", d->npeers,
-             d->loaded_version, said);
+    log_paced(&d->told, clock_ns(), log_info,
+              "routes to %zu hosts of map %u are loaded, %zu said", d->npeers,
+              d->loaded_version, said);
 }
 
 void mapperd_load_again(struct mapperd *d)

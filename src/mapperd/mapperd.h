@@ -9,6 +9,7 @@
 #include <ev.h>
 
 #include "base/ctl.h"
+#include "base/log_pace.h"
 #include "hsn/libhsn.h"
 #include "mapperd/engine.h"
 #include "mapperd/names.h"
@@ -52,6 +53,8 @@ struct mapperd {
     bool unstored;      /* the map could not be stored: has been told */
     char last_notice[200];
     uint64_t nnotices;
+    /* Lines that other hosts bring about: what they print; the rest. */
+    struct log_pace prints, told;
     bool ready, stopping; /* told systemd; a signal says so */
     bool misled;          /* a setting is not for this board */
     char *pid_path;

@@ -109,12 +109,12 @@ static void on_moved(enum gm1_event event, enum gm1_state from,
     struct mapperd *d = arg;
     struct gm1_status s;
 
-    log_info("%s: %s->%s", gm1_event_name(event), gm1_state_name(from),
-             gm1_state_name(to));
+    log_paced(&d->told, clock_ns(), log_info, "%s: %s->%s",
+              gm1_event_name(event), gm1_state_name(from), gm1_state_name(to));
     if (to != GM1_STATE_CONFIGURING)
         return;
     gm1_status(d->gm1, &s);
-    engine_alarm(s.unproved, s.beyond);
+    engine_alarm(d, s.unproved, s.beyond);
     mapperd_write_map(d, gm1_map(d->gm1));
     store(d);
 }

@@ -60,7 +60,7 @@ static void on_configured(const struct gm2_map *map, uint32_t me,
     struct gm2_status s;
 
     gm2_status(((struct mapperd *)arg)->gm2, &s);
-    engine_alarm(s.unproved, s.beyond);
+    engine_alarm(arg, s.unproved, s.beyond);
     if (!hears_nothing(arg, map))
         load(arg, map, me, routes);
     mapperd_write_map(arg, map->net);
@@ -70,7 +70,10 @@ static void on_configured(const struct gm2_map *map, uint32_t me,
 
 static void on_complete(uint32_t nhosts, void *arg)
 {
-    log_info("all %" PRIu32 " mappers have the map", nhosts);
+    struct mapperd *d = arg;
+
+    log_paced(&d->told, clock_ns(), log_info,
+              "all %" PRIu32 " mappers have the map", nhosts);
     mapperd_report_now(arg);
 }
 
@@ -89,19 +92,23 @@ static void on_invalid(void *arg)
 
 static void on_unlike(uint64_t address, void *arg)
 {
+    struct mapperd *d = arg;
     char who[GM_ADDRESS_TEXT];
 
-    log_error("SF-E858 routes of this host (%s) and of host %s could deadlock "
+    log_paced(&d->told, clock_ns(), log_error,
+              "SF-E858 routes of this host (%s) and of host %s could deadlock "
               "together: they turn differently; set Routes and "
               "NonClos alike on all hosts",
-              ((struct mapperd *)arg)->node, gm_address_text(address, who));
+              d->node, gm_address_text(address, who));
 }
 
 static void on_moved(enum gm2_event event, enum gm2_state from,
                      enum gm2_state to, void *arg)
 {
-    log_info("%s: %s->%s", gm2_event_name(event), gm2_state_name(from),
-             gm2_state_name(to));
+    struct mapperd *d = arg;
+
+    log_paced(&d->told, clock_ns(), log_info, "%s: %s->%s",
+              gm2_event_name(event), gm2_state_name(from), gm2_state_name(to));
 }
 
 static void on_ended(const char *text, void *arg)

@@ -14,6 +14,7 @@
 #include "mapperd/run_ib.h"
 
 #include "base/log.h"
+#include "base/log_pace.h"
 
 #ifdef HAVE_UMAD
 
@@ -60,6 +61,7 @@ struct ib_daemon {
     struct clerk *sweeper;
     struct map_sender reports;
     struct names *names;
+    struct log_pace hurts;
     struct ib_watch *watch;
     uint64_t told;         /* version that switchmgrd has; 0: none */
     uint64_t version_base; /* versions of another life are others */
@@ -339,8 +341,10 @@ static void take_answers(struct ib_daemon *d)
 static void tell_hurt(const char *link, const char *names, unsigned n,
                       void *arg)
 {
-    (void)arg;
-    log_info("link %s is not well: routes to %u nodes: %s", link, n, names);
+    struct ib_daemon *d = arg;
+
+    log_paced(&d->hurts, clock_ns(), log_info,
+              "link %s is not well: routes to %u nodes: %s", link, n, names);
 }
 
 /* ---- reports ------------------------------------------------------------- */
@@ -499,7 +503,7 @@ static int start(struct ib_daemon *d, struct errbuf *err)
     d->asked.io = &d->io;
     d->asked.window = (unsigned)s->ib_window;
     d->asked.clear_full = s->clear_full;
-    ib_watch_on_hurt(d->watch, tell_hurt, NULL);
+    ib_watch_on_hurt(d->watch, tell_hurt, d);
     d->sweep.work = sweep_work;
     d->sweep.done = sweep_done;
     ev_timer_init(&d->timer, on_timer, 0., (double)s->sweep);

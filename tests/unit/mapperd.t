@@ -387,6 +387,20 @@ same "--printeur: what others print is told, as text" 'at 5?[31m of us' \
     "$(print_to_3 $'at 5\e[31m of us' --printeur)"
 same "... and without it nothing of it" "" "$(print_to_3 'at 6')"
 
+flooded() { # many have come
+    "$build/tests/unit/gm_printf" "$tmp/hsnd2" 81 flood 1000 &&
+        [ "$(grep -c 'packet 0x01f0 of .* received' "$tmp/m3.log")" -gt 1000 ]
+}
+: >"$tmp/m3.log"
+begin=$SECONDS
+start_mapperd 3 -v --printeur
+until_ok 20 test -S "$tmp/m3.ctl"
+until_ok 60 flooded
+stop_mapper TERM 3
+lines=$(grep -c 'network printf: flood' "$tmp/m3.log")
+same "... and who prints without end does not fill the log" "1 of $lines" \
+    "$((lines >= 128 && lines <= 130 + 2 * (SECONDS - begin))) of $lines"
+
 unchecked() { # OPTION..: does status say so of the map?
     start_mapperd 0 "$@"
     until_ok 20 test -S "$tmp/m0.ctl"
