@@ -45,15 +45,16 @@ static void show_caps(void)
         if (rms_getcap(i, &cap) < 0)
             printf(" cap%d=%s", i, strerror(errno));
         else
-            printf(" cap%d=%s%s,ctx=%d,of=%d-%d,nodes=%d-%d,entries=%d,"
+            printf(" cap%d=%s%s%s,ctx=%d,of=%d-%d,nodes=%d-%d,entries=%d,"
                    "rail=%u",
                    i,
                    (cap.Type & ELAN_CAP_TYPE_MASK) == ELAN_CAP_TYPE_BLOCK
                        ? "block"
                        : "cyclic",
                    cap.Type & ELAN_CAP_TYPE_BROADCASTABLE ? "+bc" : "",
-                   cap.MyContext, cap.LowContext, cap.HighContext, cap.LowNode,
-                   cap.HighNode, cap.Entries, cap.RailMask);
+                   cap.Type & ELAN_CAP_TYPE_MAPPED ? "+map" : "", cap.MyContext,
+                   cap.LowContext, cap.HighContext, cap.LowNode, cap.HighNode,
+                   cap.Entries, cap.RailMask);
     }
     memset(&cap, 0, sizeof(cap));
 }

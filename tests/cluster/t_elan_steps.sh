@@ -193,6 +193,15 @@ case_components_of_a_hetstep_are_programs() { # EL-56 SL-12
     assert_equal 2 "$(field prg | wc -w)" "programs"
 }
 
+case_interactive_step_has_no_program() { # SL-04
+    run_as_user salloc -Q -n2 -w n0 srun --interactive sh -c \
+        "echo interactive RMS=\${RMS_NPROCS-none}; $SHOW; srun -n2 $SHOW"
+    assert_code 0
+    assert_output '^interactive RMS=none$' 1
+    assert_output ' prg=No such file or directory' 1
+    assert_output ' RMS_NPROCS=2 .* prg=[0-9]+ ' 2
+}
+
 case_each_distribution_reaches_its_tasks() { # EL-26
     local d
     for d in block cyclic plane=2 block:cyclic; do
@@ -206,6 +215,9 @@ case_each_distribution_reaches_its_tasks() { # EL-26
         "$SHOW"
     assert_code 0
     assert_output '^task ([0-9]+) .* RMS_PROCID=\1 RMS_RANK=\1 .*ctx=1' 3
+    assert_output ' cap0=block[+a-z]*[+]map,' 3
+    run_as_user srun -N3 -n6 -m cyclic "$SHOW"
+    assert_output '[+]map' 0
 }
 
 # A waiting srun asks again when slurmctld connects, or by itself after a

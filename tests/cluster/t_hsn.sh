@@ -104,6 +104,16 @@ case_programs_talk_on_all_nodes() { # EL-01 EL-47
     assert_output '^process [0-7]: all 7 answered, 0 wrong, 0 missing$' 8
 }
 
+# The process that the capability says is at that context of that node.
+case_programs_talk_in_cyclic_order() { # EL-26
+    local d
+    for d in cyclic block:cyclic; do
+        run_as_user srun -N3 -n6 --ntasks-per-node=2 -m "$d" "$PING" ping 64
+        assert_code 0
+        assert_output '^process [0-5]: all 5 answered, 0 wrong, 0 missing$' 6
+    done
+}
+
 case_pages_cross_in_two_packets() { # HS-11
     run_as_user srun -N4 -n4 "$PING" ping 8192
     assert_code 0

@@ -15,12 +15,15 @@ case_thresholds_reach_the_world() {
 }
 
 case_clients_that_disagree_do_not_start() {
-    run_as_user srun --mpi=impi \
-        --export=ALL,IMPI_COLL_XSIZE=512 -n1 "$M" : \
-        --export=ALL,IMPI_COLL_XSIZE=2048 -n1 "$O"
-    assert_code_not 0
-    assert_error 'SF-E215: clients disagree: IMPI_C_COLL_XSIZE is 512 .* 2048'
-    assert_nothing_left
+    local name
+    for name in XSIZE MAXLINEAR; do
+        run_as_user srun --mpi=impi \
+            "--export=ALL,IMPI_COLL_$name=5" -n1 "$M" : \
+            "--export=ALL,IMPI_COLL_$name=7" -n1 "$O"
+        assert_code_not 0
+        assert_error "SF-E215: clients disagree: IMPI_C_COLL_$name is 5 .* 7"
+        assert_nothing_left
+    done
 }
 
 case_threshold_that_is_no_number_is_named() {

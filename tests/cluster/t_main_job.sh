@@ -113,6 +113,7 @@ case_multi_prog_interleaved() {
     printf '0,2 %s\n1,3 %s\n' $M $O >"$WORK/mixed.conf"
     run_as_user srun --mpi=impi -N2 -n4 --multi-prog mixed.conf
     assert_world 4 "0 2" "1 3"
+    assert_equal "0 1 2 3" "$(rms RMS_RANK)" RMS_RANK # by rank in MPI
 }
 
 case_wrapper_script_chooses() {

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/impi.sh"
 cluster_up --nodes 3 --switch elan
 
-for f in flood ring order sizes probe mixes coll comms types errors threads ends \
+for f in attrs flood ring order sizes probe mixes coll comms types errors threads ends \
     win io_open io_data ports; do
     for l in mpich openmpi; do
         [ -x "$SF_TOP_BUILDDIR/tests/mpi/$f.$l" ] ||
@@ -197,6 +197,30 @@ case_relay_beyond_the_limit_of_connections() {
     two ring
     assert_equal 0 "$(cat "$WORK"/log/impid.* | grep -c 'pass packets on')"
     unset SLURM_IMPI_DIRECT SLURM_IMPI_LOG
+    assert_nothing_left
+}
+
+# Processes that have no network, not even the own machine's loopback: only the
+# impids are connected.  (Open MPI's processes need the loopback for PMIx.)
+case_relay_for_processes_without_a_network() {
+    local new="unshare --map-current-user --net"
+    run_as_user $new true
+    [ "$code" = 0 ] || skip "users may not make namespaces"
+    run_as_user env SLURM_IMPI_DIRECT=1 UCX_TLS=self srun --mpi=impi \
+        -n1 $new "$WORK/coll.mpich" : -n1 "$WORK/coll.openmpi" : \
+        -n1 $new "$WORK/coll.mpich"
+    assert_code 0
+    assert_output '^PASS coll$' 1
+    assert_nothing_left
+}
+
+# Each process is alone on its node, and so with its impid.
+case_hosts_are_impids() {
+    run_as_user env ATTRS_OWN_HOSTS=1 srun --mpi=impi \
+        -N2 -n2 "$WORK/attrs.mpich" : -N1 -n1 "$WORK/attrs.openmpi"
+    assert_code 0
+    assert_output '^PASS attrs$' 1
+    two attrs # one of each client
     assert_nothing_left
 }
 
