@@ -194,6 +194,9 @@ static void preference_list(void **state)
         assert_int_equal(impi_auth_list_parse(&list, bad[i], &err), -1);
     impi_auth_list_parse(&list, "1,0-1", &err);
     assert_string_equal(err.text, "method 1 is given twice");
+    impi_auth_list_parse(&list, "0,256", &err);
+    assert_string_equal(err.text, "expected a method number 0..255 or a range "
+                                  "at \"256\"");
 }
 
 static size_t three_methods(struct impi_auth_method *m)

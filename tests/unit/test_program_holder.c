@@ -211,6 +211,25 @@ static pid_t start_stranger(struct fixture *f)
     _exit(98);
 }
 
+static void signals_are_those_of_the_system(void **state)
+{
+    const int good[] = {0, SIGTERM, SIGRTMAX};
+    struct fixture *f = *state;
+
+    NEED(f);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(program_tell(f->h.socket, PROGRAM_SIGNAL, good[i], 0),
+                         -1);
+        assert_int_equal(errno, ESRCH); /* nobody is there */
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            program_tell(f->h.socket, PROGRAM_SIGNAL, i ? SIGRTMAX + 1 : -1, 0),
+            -1);
+        assert_int_equal(errno, EINVAL);
+    }
+}
+
 static void a_signal_reaches_all_and_nobody_else(void **state)
 {
     struct fixture *f = *state;
@@ -421,6 +440,7 @@ int main(void)
         TEST(member_of_another_uid_gets_nothing),
         TEST(another_user_is_sent_away),
         TEST(escaped_processes_are_members_and_die),
+        TEST(signals_are_those_of_the_system),
         TEST(a_signal_reaches_all_and_nobody_else),
         TEST(lifeline_ends_the_program),
         TEST(figures_count_ended_members),
