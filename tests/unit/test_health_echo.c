@@ -4,6 +4,9 @@
  */
 #include "health_world.h"
 
+static const uint64_t neighbours[] = {0x1002, 0x1003, 0x1004};
+static const uint32_t most[] = {80, 90, 100};
+
 static void lose_echoes(struct world *w, int from, const uint64_t *boards,
                         const uint32_t *lost, size_t n)
 {
@@ -62,18 +65,25 @@ static void lose_for_a_while(struct world *w, const uint64_t *boards,
     pass(w, 2 * SEC);
 }
 
+/* All of n1's echoes, for a while. */
+static void lose_to_all(struct world *w)
+{
+    for (int n = 1; n <= 4; n++)
+        hsnd(w, n, SEEN_UP, "");
+    lose_for_a_while(w, neighbours, most, 3);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+}
+
 /* They were well when they were asked, and died. */
 static void dead_peers_are_no_fault_of_who_asks(void **state)
 {
-    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
-    static const uint32_t all[] = {80, 90, 100};
     struct world *w = *state;
 
     for (int n = 1; n <= 4; n++)
         hsnd(w, n, SEEN_UP, "");
     for (int i = 0; i < 60; i++) {
         if (i % 20 == 4)
-            lose_echoes(w, 1, boards, all, 3);
+            lose_echoes(w, 1, neighbours, most, 3);
         pass_saying(w, 1, SEEN_UP);
         assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
     }
@@ -82,17 +92,13 @@ static void dead_peers_are_no_fault_of_who_asks(void **state)
 /* hsnd tells of them no more: that is over some time. */
 static void echo_losses_expire(void **state)
 {
-    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
-    static const uint32_t all[] = {80, 90, 100}, five[] = {60, 5, 5};
+    static const uint32_t five[] = {60, 5, 5};
     struct world *w = *state;
     int64_t lasts = 2 * w->conf.stale[REPORT_HSND];
 
-    for (int n = 1; n <= 4; n++)
-        hsnd(w, n, SEEN_UP, "");
-    lose_for_a_while(w, boards, all, 3);
-    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    lose_to_all(w);
     for (int k = 2; k <= 4; k++) /* and three of them to n2 */
-        lose_echoes(w, k == 2 ? 1 : k, boards, five, 3);
+        lose_echoes(w, k == 2 ? 1 : k, neighbours, five, 3);
     pass(w, SEC);
     hsnd(w, 2, SEEN_UP, "");
     pass_saying(w, 3, SEEN_UP);
@@ -109,15 +115,10 @@ static void echo_losses_expire(void **state)
 /* Nobody else tells of them, and hsnd reports, but no echoes. */
 static void ones_own_echo_losses_expire(void **state)
 {
-    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
-    static const uint32_t all[] = {80, 90, 100};
     struct world *w = *state;
     int64_t lasts = 2 * w->conf.stale[REPORT_HSND];
 
-    for (int n = 1; n <= 4; n++)
-        hsnd(w, n, SEEN_UP, "");
-    lose_for_a_while(w, boards, all, 3);
-    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    lose_to_all(w);
     for (int64_t t = 0; t <= lasts + w->conf.up_after + SEC; t += SEC) {
         pass(w, SEC);
         for (int n = 1; n <= 4; n++)
@@ -130,21 +131,20 @@ static void ones_own_echo_losses_expire(void **state)
  * is half of all. */
 static void one_dead_neighbour_of_two_is_no_fault_of_ones_own(void **state)
 {
-    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
     static const uint32_t one[] = {100, 0, 0}, two[] = {100, 100, 0};
     struct world *w = *state;
 
     for (int n = 1; n <= 4; n++)
         hsnd(w, n, SEEN_UP, "");
-    lose_echoes(w, 1, boards, one, 2);
+    lose_echoes(w, 1, neighbours, one, 2);
     pass(w, 3 * SEC);
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
-    lose_for_a_while(w, boards, two, 3);
+    lose_for_a_while(w, neighbours, two, 3);
     assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
     /* Those two are down: the third is fine. */
     hsnd(w, 2, SEEN_DOWN, "no link");
     hsnd(w, 3, SEEN_DOWN, "no link");
-    lose_echoes(w, 1, boards, two, 3);
+    lose_echoes(w, 1, neighbours, two, 3);
     pass_saying(w, (int)(w->conf.up_after / SEC) + 1, SEEN_UP);
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
 }
@@ -152,31 +152,22 @@ static void one_dead_neighbour_of_two_is_no_fault_of_ones_own(void **state)
 /* Each report says that the link is up; that is no reason to begin anew. */
 static void echo_losses_last_between_the_reports_of_them(void **state)
 {
-    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
-    static const uint32_t all[] = {80, 90, 100}, none[] = {0, 0, 0};
+    static const uint32_t none[] = {0, 0, 0};
     struct world *w = *state;
 
-    for (int n = 1; n <= 4; n++)
-        hsnd(w, n, SEEN_UP, "");
-    lose_for_a_while(w, boards, all, 3);
-    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    lose_to_all(w);
     pass_saying(w, 20, SEEN_UP);
     assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
-    lose_echoes(w, 1, boards, none, 3);
+    lose_echoes(w, 1, neighbours, none, 3);
     pass_saying(w, (int)(w->conf.up_after / SEC) + 1, SEEN_UP);
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
 }
 
 static void who_loses_to_all_has_the_fault_itself(void **state)
 {
-    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
-    static const uint32_t lost[] = {80, 90, 100};
     struct world *w = *state;
 
-    for (int n = 1; n <= 4; n++)
-        hsnd(w, n, SEEN_UP, "");
-    lose_for_a_while(w, boards, lost, 3);
-    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    lose_to_all(w);
     assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
 }
 
