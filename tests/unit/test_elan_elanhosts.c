@@ -190,10 +190,12 @@ static void table_is_bounded_and_a_text(void **state)
 
     assert_null(elanhosts_parse("f", "a\0b", 3, collect, &c));
     assert_int_equal(errno, EINVAL);
+    assert_null(elanhosts_parse("f", "\n\0", 2, collect, &c));
+    assert_int_equal(errno, EINVAL);
     assert_null(
         elanhosts_parse("f", "", SF_ELAN_HOSTS_SIZE_MAX + 1, collect, &c));
     assert_int_equal(errno, EMSGSIZE);
-    assert_int_equal(c.n, 2);
+    assert_int_equal(c.n, 3);
     expect_table_refused("NodeName=n[0-65535] ElanId=0-65535\n"
                          "NodeName=m ElanId=1\n",
                          "elanhosts:2: NodeName: more than 65536 nodes");

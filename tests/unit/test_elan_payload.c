@@ -116,16 +116,11 @@ static void what_is_held_wrongly_is_refused(void **state)
     elan_payload_free(&p);
 }
 
-static void two_rails_two_capabilities(void **state)
+static struct elan_payload two_rails(const struct elan_layout_spec *ls)
 {
-    const uint32_t ids[] = {0, 1, 1, 0};
-    const uint16_t tasks[] = {1, 2};
-    struct elan_layout_spec ls = {2, 2, ids, tasks, NULL, false};
-    struct elan_payload p = {.prognum = 1, .ncaps = 2}, got;
-    size_t len;
-    void *buf;
+    struct elan_payload p = {.prognum = 1, .ncaps = 2};
 
-    assert_int_equal(elan_layout_make(&p.layout, &ls, NULL), 0);
+    assert_int_equal(elan_layout_make(&p.layout, ls, NULL), 0);
     p.caps = calloc(2, sizeof(*p.caps));
     for (uint32_t rail = 0; rail < 2; rail++) {
         struct elan_capability_spec spec = {&p.layout, rail,     0x400,
@@ -133,6 +128,28 @@ static void two_rails_two_capabilities(void **state)
 
         assert_int_equal(elan_capability_build(&p.caps[rail], &spec, NULL), 0);
     }
+    return p;
+}
+
+static void expect_undecoded(const struct elan_payload *p)
+{
+    struct elan_payload got;
+    size_t len;
+    void *buf = encode(p, &len);
+
+    assert_int_equal(elan_payload_decode(&got, buf, len, NULL), -1);
+    free(buf);
+}
+
+static void two_rails_two_capabilities(void **state)
+{
+    const uint32_t ids[] = {0, 1, 1, 0};
+    const uint16_t tasks[] = {1, 2};
+    struct elan_layout_spec ls = {2, 2, ids, tasks, NULL, false};
+    struct elan_payload p = two_rails(&ls), got;
+    size_t len;
+    void *buf;
+
     buf = encode(&p, &len);
     assert_int_equal(elan_payload_decode(&got, buf, len, NULL), 0);
     assert_int_equal(got.caps[0].RailMask, 1);
@@ -143,9 +160,28 @@ static void two_rails_two_capabilities(void **state)
     p.caps[1].LowContext++;
     p.caps[1].HighContext++;
     free(buf);
-    buf = encode(&p, &len);
-    assert_int_equal(elan_payload_decode(&got, buf, len, NULL), -1);
+    expect_undecoded(&p);
+    elan_payload_free(&p);
+}
+
+/* On one node the bitmap is the same for any range. */
+static void rails_have_the_same_contexts(void **state)
+{
+    const uint32_t ids[] = {0, 0};
+    const uint16_t tasks[] = {1};
+    struct elan_layout_spec ls = {1, 2, ids, tasks, NULL, false};
+    struct elan_payload p = two_rails(&ls), got;
+    size_t len;
+    void *buf = encode(&p, &len);
+
+    assert_int_equal(elan_payload_decode(&got, buf, len, NULL), 0);
+    elan_payload_free(&got);
     free(buf);
+    p.caps[1].HighContext++;
+    expect_undecoded(&p);
+    p.caps[1].HighContext--;
+    p.caps[1].LowContext--;
+    expect_undecoded(&p);
     elan_payload_free(&p);
 }
 
@@ -356,6 +392,7 @@ int main(void)
         cmocka_unit_test(held_nodes_are_told),
         cmocka_unit_test(what_is_held_wrongly_is_refused),
         cmocka_unit_test(two_rails_two_capabilities),
+        cmocka_unit_test(rails_have_the_same_contexts),
         cmocka_unit_test(each_check_names_itself),
         cmocka_unit_test(clocks_may_differ),
         cmocka_unit_test(checks_come_in_their_order),

@@ -79,9 +79,10 @@ static void impi_conf_errors_name_the_key(void **state)
 
 static void port_ranges(void **state)
 {
-    const char *bad[] = {"",      "-",      "4000",    "4000-",          "-1",
-                         "0-10",  "10-9",   "1-65536", "1-100000000000", "a-b",
-                         "1-2-3", "1-65537"};
+    const char *bad[] = {
+        "",      "-",       "4000",        "4000-",          "-1",
+        "0-10",  "10-9",    "1-65536",     "1-100000000000", "a-b",
+        "1-2-3", "1-65537", "1-4294967300"};
     uint16_t lo, hi;
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
