@@ -3,13 +3,14 @@
  * Two worlds that have met; one is killed while the other one is in collective
  * calls with it.
  *
- *   lost_coll accept|connect NAME KIND [fatal]
+ *   lost_coll accept|connect|third NAME KIND [fatal|three]
  *
  * The first process of the accepting world kills itself when the first one of
  * the other world is about to make the call of KIND, in which the rest of its
  * own wait already.  All of the other world have an error, and so they have of
  * all other kinds of calls, which they make then.  With "fatal" the error
- * handlers are those of MPI_Init.
+ * handlers are those of MPI_Init.  With "three" the two worlds are one group
+ * that has met a third world, whose first process makes the call.
  */
 #include <signal.h>
 
@@ -20,14 +21,15 @@
 
 static MPI_Comm inter, both; /* the accepting world in front */
 static MPI_File shelf;       /* of both */
-static int others, all, own; /* its size, both worlds' size, rank in both */
+static int in_front;         /* in it, or in a group with it */
+static int all, own;         /* size of all, rank in it */
 static int out[MOST * 4], in[MOST * 4], counts[MOST], displs[MOST];
 static int far[LONG], near[LONG];
 
 /* Of an intercommunicator: the accepting world's first process is the root. */
 static int root(void)
 {
-    return !accepts ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+    return !in_front ? 0 : accepts && rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
 }
 
 static int wait_for(int rc, MPI_Request *r)
@@ -172,7 +174,7 @@ static int merge(void)
 {
     MPI_Comm made;
 
-    return MPI_Intercomm_merge(inter, !accepts, &made);
+    return MPI_Intercomm_merge(inter, !in_front, &made);
 }
 
 static int window(void)
@@ -288,13 +290,31 @@ static void others_get_what_is_here(void)
 
 /* ---- */
 
-static void meet_both(const char *name)
+/* Of the first two worlds the group that meets the third one. */
+static void meet_third(const char *name, int third)
+{
+    MPI_Comm group;
+    char again[64];
+
+    snprintf(again, sizeof(again), "%s again", name);
+    if (third) {
+        inter = meet(again, MPI_COMM_WORLD, 0);
+        return;
+    }
+    inter = meet(name, MPI_COMM_WORLD, 0);
+    MPI_Intercomm_merge(inter, !accepts, &group);
+    in_front = 1;
+    third = accepts;
+    accepts = 1;
+    inter = meet(again, group, 0);
+    accepts = third;
+}
+
+static void know_all(void)
 {
     int value = 0;
 
-    inter = meet(name, MPI_COMM_WORLD, 0);
-    MPI_Comm_remote_size(inter, &others);
-    MPI_Intercomm_merge(inter, !accepts, &both);
+    MPI_Intercomm_merge(inter, !in_front, &both);
     MPI_Comm_size(both, &all);
     MPI_Comm_rank(both, &own);
     CHECK(all <= MOST);
@@ -316,16 +336,21 @@ int main(int argc, char **argv)
     CHECK(argc == 4 || argc == 5);
     accepts = strcmp(argv[1], "accept") == 0;
     first = kind_of(argv[3]);
-    meet_both(argv[2]);
+    in_front = accepts;
+    if (argc == 5 && strcmp(argv[4], "three") == 0)
+        meet_third(argv[2], strcmp(argv[1], "third") == 0);
+    else
+        inter = meet(argv[2], MPI_COMM_WORLD, 0);
+    know_all();
     if (accepts && rank == 0) {
         MPI_Recv(&value, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE);
         raise(SIGKILL);
     }
-    if (argc == 4) {
+    if (argc == 4 || strcmp(argv[4], "fatal") != 0) {
         MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
         MPI_Comm_set_errhandler(both, MPI_ERRORS_RETURN);
     }
-    if (!accepts && rank == 0)
+    if (!in_front && rank == 0)
         MPI_Send(&value, 1, MPI_INT, 0, 1, inter);
     check_all(kinds[first].make(), 1, kinds[first].name);
     others_get_what_is_here();

@@ -37,26 +37,43 @@ case_meet()
     report $? "$1: $2 with $3"
 }
 
-# case_three CLIENTS CLIENTS CLIENTS
-case_three()
+# all_three WHAT CLIENTS CLIENTS CLIENTS: three worlds; their codes in $codes,
+# each with a dot if it did not say PASS.
+all_three()
 {
-    local role i=0 codes
+    local what=$1 role i=1
     local -a roles=(accept connect third) pids=()
     rm -rf "$SLURM_IMPI_NAMES"
     for role in "${roles[@]}"; do
         i=$((i + 1))
         # shellcheck disable=SC2086
-        world "$role" three ${!i} &
+        world "$role" "$what" ${!i} &
         pids+=($!)
     done
     codes=
     for i in 0 1 2; do
         wait "${pids[i]}"
-        codes+=$?
+        codes+=" $?"
         grep -q "^PASS" "$TMPDIR/out.${roles[i]}" || codes+=.
     done
-    [ $codes = 000 ]
+}
+
+case_three() # CLIENTS CLIENTS CLIENTS
+{
+    local codes
+    all_three three "$@"
+    [ "$codes" = " 0 0 0" ]
     report $? "three_worlds_talk: $1, $2 with $3"
+}
+
+# The first of them is killed in collective calls of all three.
+case_lost_of_three() # WHAT CLIENTS CLIENTS CLIENTS
+{
+    local codes program=lost_coll
+    all_three "$1 three" "${@:2}"
+    [[ $codes = *". 0 0" ]]
+    report $? "two_worlds_have_an_error_of_a_collective_call_with_the_lost_third\
+: $1, $2, $3 with $4"
 }
 
 # What one of a world does by itself.
@@ -198,6 +215,9 @@ case_lost_call gather openmpi:2 "mpich:2 openmpi:2"
 case_lost_call split "mpich:1 openmpi:1" mpich:3
 case_lost_call write_all mpich:2 openmpi:3
 case_lost_call write_ordered openmpi:1 "mpich:2 openmpi:1"
+case_lost_of_three barrier mpich:2 openmpi:2 mpich:2
+case_lost_of_three bcast openmpi:2 mpich:1 openmpi:2
+case_lost_of_three write_all mpich:1 openmpi:1 "mpich:1 openmpi:1"
 case_lost_and_ended barrier mpich:2 openmpi:3
 case_lost_and_ended long_bcast openmpi:2 "mpich:2 openmpi:1"
 title=a_window_with_a_lost_world_goes_on
