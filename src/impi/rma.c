@@ -234,7 +234,7 @@ static void lose_member(struct impi_rma_win *win, uint32_t member)
 {
     struct rma_peer *p = &win->peers[member];
 
-    if (p->open > 0 || p->held || p->unflushed || p->flushed != p->flushes)
+    if (p->open > 0 || p->held || p->unflushed || p->flushed < p->needed)
         rma_note_refusal(win, member, IMPI_RMA_ERR_LOST, 0);
     free(p->held);
     p->held = NULL;

@@ -92,6 +92,26 @@ static void locks_of_a_lost_peer_are_given_back(void **state)
     end();
 }
 
+/* The answer to an unlock that stands behind confirmed operations is wanted by
+ * nobody. */
+static void what_was_confirmed_is_not_lost(void **state)
+{
+    struct impi_rma_refusal r;
+
+    (void)state;
+    begin(1);
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE, false);
+    run();
+    put(0, 1, 0, 1);
+    flush(0, 1);
+    impi_rma_unlock(w.win[0], 1);
+    assert_true(impi_rma_is_flushed(w.win[0], 1));
+    lose(0, 1);
+    assert_false(impi_rma_win_refused(w.win[0], &r));
+    assert_true(impi_rma_is_quiet(w.win[0]));
+    end();
+}
+
 /* An operation that is held for it, and one of it that waits for its turn. */
 static void what_came_before_a_lock_goes_with_a_lost_peer(void **state)
 {
@@ -134,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_for_a_lost_peer_ends),
         cmocka_unit_test(locks_of_a_lost_peer_are_given_back),
+        cmocka_unit_test(what_was_confirmed_is_not_lost),
         cmocka_unit_test(what_came_before_a_lock_goes_with_a_lost_peer),
     };
 
