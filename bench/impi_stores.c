@@ -25,7 +25,7 @@
 #include "base/be.h"
 #include "base/limits.h"
 #include "base/number.h"
-#include "pmi/pmi1.h"
+#include "pmi/pmi.h"
 #include "pmi/pmix_host.h"
 
 #define RANKS 65536u
@@ -80,12 +80,12 @@ static void end(const pid_t *pids)
 struct puts {
     unsigned n;
     struct {
-        char key[SF_PMI1_KEY_MAX + 1], value[SF_PMI1_VALUE_MAX + 1];
+        char key[SF_PMI_KEY_MAX + 1], value[SF_PMI_VALUE_MAX + 1];
     } put[PUTS];
 };
 
 struct mpich {
-    struct pmi1 *pmi1;
+    struct pmi *pmi1;
     int fd[LOCAL];
     struct puts puts[LOCAL];
     unsigned barriers;
@@ -101,10 +101,10 @@ static void on_reply(void *arg, uint32_t local, const char *line, size_t len)
 static void on_barrier(void *arg, const void *blob, size_t len)
 {
     struct mpich *m = arg;
-    struct pmi1_blob own = {blob, len};
+    struct pmi_blob own = {blob, len};
 
     m->barriers++;
-    must(pmi1_barrier_done(m->pmi1, &own, 1, NULL) == 0, "barrier");
+    must(pmi_barrier_done(m->pmi1, &own, 1, NULL) == 0, "barrier");
 }
 
 static void on_abort(void *arg, uint32_t local, int code)
@@ -112,7 +112,7 @@ static void on_abort(void *arg, uint32_t local, int code)
     must(false, "MPICH aborts");
 }
 
-static const struct pmi1_ops ops = {on_reply, on_barrier, on_abort};
+static const struct pmi_ops ops = {on_reply, on_barrier, on_abort};
 
 static void note_puts(struct puts *p, char *text)
 {
@@ -141,7 +141,7 @@ static bool hear(struct mpich *m, uint32_t local)
 
     if (n <= 0)
         return false;
-    must(pmi1_input(m->pmi1, local, text, (size_t)n, NULL) == 0, "PMI-1");
+    must(pmi_input(m->pmi1, local, text, (size_t)n, NULL) == 0, "PMI-1");
     text[n] = '\0';
     note_puts(&m->puts[local], text);
     return true;
@@ -150,17 +150,17 @@ static bool hear(struct mpich *m, uint32_t local)
 /* Two processes of one node, to the end of their MPI_Init at least. */
 static void listen_to_mpich(struct mpich *m, const char *program)
 {
-    const struct pmi1_config config = {.kvsname = "kvs",
-                                       .mapping = "(vector,(0,1,2))",
-                                       .size = LOCAL,
-                                       .nlocal = LOCAL,
-                                       .universe = LOCAL};
+    const struct pmi_config config = {.kvsname = "kvs",
+                                      .mapping = "(vector,(0,1,2))",
+                                      .size = LOCAL,
+                                      .nlocal = LOCAL,
+                                      .universe = LOCAL};
     struct pollfd p[LOCAL];
     pid_t pids[LOCAL];
     int open = LOCAL;
 
     memset(m, 0, sizeof(*m));
-    m->pmi1 = pmi1_create(&config, &ops, m);
+    m->pmi1 = pmi_create(&config, &ops, m);
     must(m->pmi1 != NULL, "PMI-1");
     for (int i = 0; i < LOCAL; i++) {
         char fd[32], rank[32], size[] = "PMI_SIZE=2";
@@ -187,7 +187,7 @@ static void listen_to_mpich(struct mpich *m, const char *program)
     end(pids);
     for (int i = 0; i < LOCAL; i++)
         close(m->fd[i]);
-    pmi1_destroy(m->pmi1);
+    pmi_destroy(m->pmi1);
     must(m->barriers > 0, "MPICH has no barrier");
 }
 
@@ -213,7 +213,7 @@ static size_t make_blob(const struct mpich *m, uint8_t *blob, size_t size,
         const struct puts *p = &m->puts[r == first ? 0 : 1];
 
         for (unsigned i = 0; i < p->n; i++) {
-            char key[SF_PMI1_KEY_MAX + 16];
+            char key[SF_PMI_KEY_MAX + 16];
 
             rank_key(key, sizeof(key), p->put[i].key, r);
             be_put_str(&w, key);
@@ -225,7 +225,7 @@ static size_t make_blob(const struct mpich *m, uint8_t *blob, size_t size,
 }
 
 static struct {
-    struct pmi1 *pmi1;
+    struct pmi *pmi1;
     bool waits;
 } big;
 
@@ -238,19 +238,19 @@ static void big_barrier(void *arg, const void *blob, size_t len)
     big.waits = true;
 }
 
-static const struct pmi1_ops big_ops = {big_reply, big_barrier, on_abort};
+static const struct pmi_ops big_ops = {big_reply, big_barrier, on_abort};
 
 static void key_value_space(const struct mpich *m, uint32_t nodes)
 {
-    const struct pmi1_config config = {.kvsname = "kvs",
-                                       .mapping = "(vector,(0,1,1))",
-                                       .size = RANKS,
-                                       .nlocal = 1,
-                                       .universe = RANKS};
+    const struct pmi_config config = {.kvsname = "kvs",
+                                      .mapping = "(vector,(0,1,1))",
+                                      .size = RANKS,
+                                      .nlocal = 1,
+                                      .universe = RANKS};
     static const char words[] = "cmd=init pmi_version=1 pmi_subversion=1\n"
                                 "cmd=barrier_in\n";
     size_t size = (size_t)RANKS / nodes * PUTS * 512, before, sent = 0;
-    struct pmi1_blob *blobs = calloc(nodes, sizeof(*blobs));
+    struct pmi_blob *blobs = calloc(nodes, sizeof(*blobs));
     uint8_t *scratch = malloc(size);
     uint32_t each = RANKS / nodes;
     struct errbuf err = {""};
@@ -262,20 +262,19 @@ static void key_value_space(const struct mpich *m, uint32_t nodes)
 
         must(copy != NULL, "memory");
         memcpy(copy, scratch, len);
-        blobs[h] = (struct pmi1_blob){copy, len};
+        blobs[h] = (struct pmi_blob){copy, len};
         sent += len;
     }
     before = heap();
-    big.pmi1 = pmi1_create(&config, &big_ops, NULL);
+    big.pmi1 = pmi_create(&config, &big_ops, NULL);
     must(big.pmi1 != NULL, "PMI-1");
-    must(pmi1_input(big.pmi1, 0, words, sizeof(words) - 1, &err) == 0,
-         err.text);
+    must(pmi_input(big.pmi1, 0, words, sizeof(words) - 1, &err) == 0, err.text);
     must(big.waits, "no barrier");
-    must(pmi1_barrier_done(big.pmi1, blobs, nodes, &err) == 0, err.text);
+    must(pmi_barrier_done(big.pmi1, blobs, nodes, &err) == 0, err.text);
     fflush(stdout);
     printf("kvs_sent_bytes %.1f\n", (double)sent / RANKS);
     printf("kvs_mb %.2f\n", (double)(heap() - before) / 1e6);
-    pmi1_destroy(big.pmi1);
+    pmi_destroy(big.pmi1);
     for (uint32_t h = 0; h < nodes; h++)
         free((void *)blobs[h].data);
     free(blobs);

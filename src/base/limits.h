@@ -168,14 +168,21 @@
 /* Processes of a PMIx namespace up to which each is told the host of each. */
 #define SF_PMIX_TOLD_MAX 1024
 
-/* PMI-1 server: what get_maxes answers, one line (a put of the longest value
- * fits), the key-value space of one client, processes of a client on a node. */
-#define SF_PMI1_KVSNAME_MAX 256
-#define SF_PMI1_KEY_MAX 64
-#define SF_PMI1_VALUE_MAX 1024
+/* PMI server: what get_maxes answers, the key-value space of one client,
+ * processes of a client on a node. */
+#define SF_PMI_KVSNAME_MAX 256
+#define SF_PMI_KEY_MAX 64
+#define SF_PMI_VALUE_MAX 1024
+#define SF_PMI_KVS_MAX (64 * 1024 * 1024)
+#define SF_PMI_LOCAL_MAX 65536
+/* PMI-1: one line (a put of the longest value fits). */
 #define SF_PMI1_LINE_MAX 2048
-#define SF_PMI1_KVS_MAX (64 * 1024 * 1024)
-#define SF_PMI1_LOCAL_MAX 65536
+/* PMI-2: one message (its clients make none that is longer), the name of a
+ * thread that waits for an answer, attributes of the node for which the threads
+ * of one process wait. */
+#define SF_PMI2_MESSAGE_MAX (64 * 1024)
+#define SF_PMI2_THREAD_MAX 32
+#define SF_PMI2_WAITS_MAX 64
 
 /* Elan: highest Elan id of a node, most nodes of one step or of elanhosts,
  * most rails of a machine (one bit each in RailMask). */

@@ -71,7 +71,7 @@ enum task_family {
     TASK_FAMILY_NONE = 0, /* never said HELLO */
     TASK_FAMILY_MPICH = 1,
     TASK_FAMILY_OPENMPI = 2,
-    TASK_FAMILY_MPICH_PMIX = 3, /* an MPICH that knows PMIx and no PMI-1 */
+    TASK_FAMILY_MPICH_PMIX = 3, /* an MPICH that knows nothing but PMIx */
 };
 
 /* "MPICH", "Open MPI" or "no MPI"; never NULL. */

@@ -2,8 +2,9 @@
  *
  * impid: the agent of one component on one node.  It stands between Slurm
  * and the process management of the MPI libraries: knows the tasks, forms
- * IMPI clients with the other agents, serves PMI-1 and PMIx to the processes,
- * joins the clients to one world, and ends the job when something dies.
+ * IMPI clients with the other agents, serves PMI-1, PMI-2 and PMIx to the
+ * processes, joins the clients to one world, and ends the job when something
+ * dies.
  *
  *   impid.c         main(), start and end; what goes wrong: report, kill
  *   impid_proc.c    the tasks of this node and the connections of their MPI
@@ -44,7 +45,7 @@
 #include "impid/impid_link.h"
 #include "impid/impid_stream.h"
 #include "impid/impid_tree.h"
-#include "pmi/pmi1.h"
+#include "pmi/pmi.h"
 #include "pmi/pmix_host.h"
 
 struct impid;
@@ -53,7 +54,7 @@ struct impid_client;
 struct impid_question;
 struct clerk;
 
-/* One MPI process: its connection, and the PMI-1 socket of an MPICH one. */
+/* One MPI process: its connection, and the PMI socket of an MPICH one. */
 struct impid_proc {
     LIST_ENTRY(impid_proc) link; /* of the agent's */
     struct impid *impid;
@@ -205,8 +206,8 @@ struct impid_client {
     uint32_t nfinished, njoined, ngone;
     struct impid_proc **procs; /* [nlocal], by native rank */
     struct task_join *joins;   /* [nlocal] */
-    struct pmi1 *pmi1;
-    uint32_t pmi1_seq;
+    struct pmi *pmi;
+    uint32_t pmi_seq;
     ev_timer leave; /* since all local processes have finished */
     char nspace[128];
     bool nspace_known;
@@ -244,7 +245,7 @@ int impid_pmi_start(struct impid_client *c, struct errbuf *err);
 void impid_pmi_stop(struct impid_client *c);
 /* All local processes of the client have come to the native MPI_Finalize. */
 void impid_pmi_finished(struct impid_client *c);
-/* Variables of one process, and for MPICH the PMI-1 socket to pass (else
+/* Variables of one process, and for MPICH the PMI socket to pass (else
  * -1; the caller closes it).  free with impid_pmi_free_env(). */
 char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err);
 void impid_pmi_free_env(char **env);

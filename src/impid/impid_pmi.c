@@ -17,15 +17,16 @@
 #include "impi/agent_tree.h"
 #include "impid/impid.h"
 #include "impid/impid_topology.h"
+#include "pmi/pmi_mapping.h"
 
 /* What the two kinds of native process management in impid share.
  */
 
 static int impid_pmi_env_add(char **env, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static int impid_pmi1_start(struct impid_client *c, struct errbuf *err);
-static char **impid_pmi1_env(struct impid_proc *p, int *pass_fd,
-                             struct errbuf *err);
+static int impid_mpich_start(struct impid_client *c, struct errbuf *err);
+static char **impid_mpich_env(struct impid_proc *p, int *pass_fd,
+                              struct errbuf *err);
 static int impid_pmix_start(struct impid_client *c, struct errbuf *err);
 static char **impid_pmix_env(struct impid_proc *p, struct errbuf *err);
 
@@ -79,7 +80,7 @@ int impid_pmi_start(struct impid_client *c, struct errbuf *err)
     char dir[256];
 
     if (c->family == TASK_FAMILY_MPICH)
-        return impid_pmi1_start(c, err);
+        return impid_mpich_start(c, err);
     if (c->family == TASK_FAMILY_OPENMPI &&
         !impid_pmi_subdir(dir, sizeof(dir), c->round->impid, "vader", err))
         return -1;
@@ -89,8 +90,8 @@ int impid_pmi_start(struct impid_client *c, struct errbuf *err)
 void impid_pmi_stop(struct impid_client *c)
 {
     ev_timer_stop(c->round->impid->loop, &c->leave);
-    pmi1_destroy(c->pmi1);
-    c->pmi1 = NULL;
+    pmi_destroy(c->pmi);
+    c->pmi = NULL;
     if (c->nspace_known && c->round->impid->pmix)
         c->round->impid->pmix->remove_nspace(c->nspace);
     c->nspace_known = false;
@@ -192,7 +193,7 @@ static struct apart look_apart(const struct impid_client *c)
     return apart;
 }
 
-/* What MPICH has to hear.  PMI-1 tells it itself of several nodes, PMIx does
+/* What MPICH has to hear.  PMI-1 and PMI-2 tell it of several nodes, PMIx does
  * not. */
 static char **add_apart_mpich(char **env, uint32_t family, struct apart apart)
 {
@@ -232,16 +233,16 @@ char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err)
 {
     struct impid *a = p->impid;
     char **env = p->family == TASK_FAMILY_MPICH
-                     ? impid_pmi1_env(p, pass_fd, err)
+                     ? impid_mpich_env(p, pass_fd, err)
                      : impid_pmix_env(p, err);
 
     env = add_apart(add_site(env, &a->conf.site, err), p, err);
     return add_topology(env, a, err);
 }
 
-/* ---- MPICH: PMI-1 ------------------------------------------------------ */
+/* ---- MPICH: PMI-1 and PMI-2 -------------------------------------------- */
 
-/* A PMI-1 socket for each MPICH process. Barriers over several nodes ride on
+/* A PMI socket for each MPICH process. Barriers over several nodes ride on
  * rendezvous keys. */
 
 static void on_reply(void *arg, uint32_t local, const char *line, size_t len)
@@ -255,12 +256,12 @@ static void on_reply(void *arg, uint32_t local, const char *line, size_t len)
 static void barrier_done(struct impid_client *c, const struct agent_blob *blobs,
                          uint32_t n)
 {
-    struct pmi1_blob *parts = calloc(n ? n : 1, sizeof(*parts));
+    struct pmi_blob *parts = calloc(n ? n : 1, sizeof(*parts));
     struct errbuf err = {"out of memory"};
 
     for (uint32_t i = 0; parts && i < n; i++)
-        parts[i] = (struct pmi1_blob){blobs[i].data, blobs[i].len};
-    if (!parts || pmi1_barrier_done(c->pmi1, parts, n, &err) < 0)
+        parts[i] = (struct pmi_blob){blobs[i].data, blobs[i].len};
+    if (!parts || pmi_barrier_done(c->pmi, parts, n, &err) < 0)
         impid_fail(c->round->impid, 313, 1, NULL, "%s", err.text);
     free(parts);
 }
@@ -270,7 +271,7 @@ static void on_barrier_got(void *arg, const struct agent_blob *blobs,
 {
     struct impid_client *c = arg;
 
-    if (c->pmi1)
+    if (c->pmi)
         barrier_done(c, blobs, n);
 }
 
@@ -284,8 +285,8 @@ static void on_barrier(void *arg, const void *blob, size_t len)
         barrier_done(c, &own, 1);
         return;
     }
-    snprintf(key, sizeof(key), "pmi1.%u.%u.%u", c->round->generation, c->number,
-             c->pmi1_seq++);
+    snprintf(key, sizeof(key), "pmi.%u.%u.%u", c->round->generation, c->number,
+             c->pmi_seq++);
     impid_link_put(&c->round->impid->link, key, c->host, c->nhosts, c->agents,
                    blob, len, on_barrier_got, c);
 }
@@ -301,11 +302,11 @@ static void leave_got(void *arg, const struct agent_blob *blobs, uint32_t n)
 {
     struct impid_client *c = arg;
 
-    if (!c->pmi1)
+    if (!c->pmi)
         return;
     log_debug("client %u: MPI_Finalize stands still: who waits is let go",
               c->number);
-    pmi1_leave(c->pmi1);
+    pmi_leave(c->pmi);
 }
 
 /* On other nodes they may not have come yet. */
@@ -324,7 +325,7 @@ static void on_leave(struct ev_loop *loop, ev_timer *w, int revents)
 
 void impid_pmi_finished(struct impid_client *c)
 {
-    if (!c->pmi1)
+    if (!c->pmi)
         return;
     ev_timer_init(&c->leave, on_leave, LEAVE_SECONDS, 0);
     c->leave.data = c;
@@ -349,7 +350,7 @@ static void on_abort(void *arg, uint32_t local, int code)
     ended_by_library(c->round->impid, c->procs[local], code);
 }
 
-static const struct pmi1_ops pmi1_ops = {on_reply, on_barrier, on_abort};
+static const struct pmi_ops pmi_ops = {on_reply, on_barrier, on_abort};
 
 static int on_pmi_input(struct impid_stream *s, void *arg)
 {
@@ -358,15 +359,15 @@ static int on_pmi_input(struct impid_stream *s, void *arg)
     struct errbuf err;
     int rc;
 
-    if (!c->pmi1) {
+    if (!c->pmi) {
         impid_stream_close(s);
         return -1;
     }
-    rc = pmi1_input(c->pmi1, p->local, bytebuf_data(&s->in),
-                    bytebuf_len(&s->in), &err);
+    rc = pmi_input(c->pmi, p->local, bytebuf_data(&s->in), bytebuf_len(&s->in),
+                   &err);
     bytebuf_consume(&s->in, bytebuf_len(&s->in));
-    p->in_pmi = pmi1_initialized(c->pmi1, p->local);
-    p->out_of_pmi = pmi1_finalized(c->pmi1, p->local);
+    p->in_pmi = pmi_initialized(c->pmi, p->local);
+    p->out_of_pmi = pmi_finalized(c->pmi, p->local);
     if (rc < 0) {
         impid_stream_close(s);
         impid_fail(p->impid, 313, 1, p, "%s", err.text);
@@ -400,40 +401,53 @@ static void name_job(char *buf, size_t size, char dot,
              own[2], own[3]);
 }
 
-/* MPICH */
-static int impid_pmi1_start(struct impid_client *c, struct errbuf *err)
+/* The native ranks of its local processes. */
+static uint32_t *local_ranks(const struct impid_client *c)
+{
+    uint32_t *ranks = calloc(c->nlocal, sizeof(*ranks));
+
+    for (uint32_t i = 0; ranks && i < c->nlocal; i++)
+        ranks[i] =
+            impi_clients_native(&c->round->clients, c->procs[i]->task->rank);
+    return ranks;
+}
+
+static int impid_mpich_start(struct impid_client *c, struct errbuf *err)
 {
     const struct impid_round *r = c->round;
     const struct impi_client_info *client = &r->clients.clients[c->number];
     uint32_t size = client->nprocs;
     uint32_t *node = impi_clients_native_nodes(&r->clients, c->number);
-    char *mapping = node ? pmi1_mapping(node, size) : NULL;
-    struct pmi1_config config = {.mapping = mapping,
-                                 .size = size,
-                                 .nlocal = c->nlocal,
-                                 .universe = size,
-                                 .appnum = client->component};
+    uint32_t *ranks = local_ranks(c);
+    char *mapping = node ? pmi_mapping(node, size) : NULL;
+    struct pmi_config config = {.mapping = mapping,
+                                .size = size,
+                                .nlocal = c->nlocal,
+                                .ranks = ranks,
+                                .universe = size,
+                                .appnum = client->component};
     char name[128];
 
     name_job(name, sizeof(name), '_', c);
     config.kvsname = name;
-    if (mapping)
-        c->pmi1 = pmi1_create(&config, &pmi1_ops, c);
+    if (mapping && ranks)
+        c->pmi = pmi_create(&config, &pmi_ops, c);
     free(mapping);
+    free(ranks);
     free(node);
-    return c->pmi1 ? 0 : errprintf(err, "PMI-1: %s", strerror(errno));
+    return c->pmi ? 0 : errprintf(err, "PMI: %s", strerror(errno));
 }
 
 /* PMI_FD is what the process gets by SCM_RIGHTS; it sets that itself. */
-static char **impid_pmi1_env(struct impid_proc *p, int *pass_fd,
-                             struct errbuf *err)
+static char **impid_mpich_env(struct impid_proc *p, int *pass_fd,
+                              struct errbuf *err)
 {
     const struct impi_clients *all = &p->round->clients;
     int pair[2];
     char **env;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        errprintf(err, "PMI-1 socket: %s", strerror(errno));
+        errprintf(err, "PMI socket: %s", strerror(errno));
         return NULL;
     }
     impid_stream_open(&p->pmi, p->impid->loop, pair[0], SF_PMI1_LINE_MAX,
@@ -446,12 +460,12 @@ static char **impid_pmi1_env(struct impid_proc *p, int *pass_fd,
         impid_pmi_env_add(env, "PMI_SIZE=%u",
                           all->clients[p->client->number].nprocs) >= 0)
         return env;
-    errprintf(err, "PMI-1: %s", strerror(ENOMEM));
+    errprintf(err, "PMI: %s", strerror(ENOMEM));
     impid_pmi_free_env(env);
     return NULL;
 }
 
-/* ---- Open MPI, and an MPICH without PMI-1: PMIx ------------------------ */
+/* ---- Open MPI, and an MPICH with PMIx alone: PMIx ------------------------ */
 
 /* A PMIx namespace for each such client. Fences over several nodes ride
  * on rendezvous keys. */

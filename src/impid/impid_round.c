@@ -573,7 +573,7 @@ static int said_next(struct said *s, struct impi_member *out)
         s->build = be_get32(&s->r);
         s->memory = be_get32(&s->r);
     }
-    if (s->r.bad || s->left == 0 || s->memory >= SF_PMI1_LOCAL_MAX)
+    if (s->r.bad || s->left == 0 || s->memory >= SF_PMI_LOCAL_MAX)
         return -1;
     s->left--;
     *out = (struct impi_member){s->component, s->family, s->build,

@@ -16,7 +16,7 @@
 /* How far a process has come, in order. */
 enum stage {
     STAGE_NATIVE,
-    STAGE_BARRIER,
+    STAGE_WAITS,
     STAGE_JOINED,
     STAGE_WORLD,
     STAGE_COPY,
@@ -41,8 +41,8 @@ static enum stage stage_of(const struct impid_client *c,
         return STAGE_COPY;
     if (p->joined)
         return c->spread ? STAGE_WORLD : STAGE_JOINED;
-    if (c->pmi1 && pmi1_in_barrier(c->pmi1, p->local))
-        return STAGE_BARRIER;
+    if (c->pmi && pmi_waits(c->pmi, p->local))
+        return STAGE_WAITS;
     return STAGE_NATIVE;
 }
 

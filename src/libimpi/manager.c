@@ -7,10 +7,11 @@
 static bool pmix;
 
 /* Also what the libraries define that it needs.  One that is linked to libpmix
- * has PMIx; if it has PMI-1 beside it, either will do. */
+ * has PMIx; if it has PMI-1 or PMI-2 beside it, either will do. */
 void manager_of_library(void *mpi)
 {
-    pmix = dlsym(mpi, "PMIx_Init") != NULL && dlsym(mpi, "PMI_Init") == NULL;
+    pmix = dlsym(mpi, "PMIx_Init") != NULL && dlsym(mpi, "PMI_Init") == NULL &&
+           dlsym(mpi, "PMI2_Init") == NULL;
 }
 
 bool manager_is_pmix(void)

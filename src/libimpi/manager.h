@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * By which protocol an MPICH speaks to its process manager: PMI-1, which is
- * its own code, or PMIx, if it was built for that alone.
+ * By which protocol an MPICH speaks to its process manager: PMI-1 or PMI-2 (it
+ * says itself which), or PMIx, if it was built for that alone.
  */
 #ifndef LIBIMPI_MANAGER_H
 #define LIBIMPI_MANAGER_H

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "pmi/pmi1.h"
+#include "pmi/pmi.h"
 
 static const uint8_t *input;
 static size_t input_len;
-static struct pmi1 *pmi;
+static struct pmi *pmi;
 
 static void on_reply(void *arg, uint32_t local, const char *line, size_t len)
 {
@@ -18,10 +18,10 @@ static void on_reply(void *arg, uint32_t local, const char *line, size_t len)
 
 static void on_barrier(void *arg, const void *blob, size_t len)
 {
-    struct pmi1_blob blobs[2] = {{blob, len}, {input, input_len}};
+    struct pmi_blob blobs[2] = {{blob, len}, {input, input_len}};
 
-    if (pmi1_barrier_done(pmi, &blobs[1], 1, NULL) < 0)
-        pmi1_barrier_done(pmi, blobs, 1, NULL);
+    if (pmi_barrier_done(pmi, &blobs[1], 1, NULL) < 0)
+        pmi_barrier_done(pmi, blobs, 1, NULL);
 }
 
 static void on_abort(void *arg, uint32_t local, int code)
@@ -30,19 +30,19 @@ static void on_abort(void *arg, uint32_t local, int code)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct pmi1_ops ops = {on_reply, on_barrier, on_abort};
-    struct pmi1_config config = {.kvsname = "kvs_0",
-                                 .mapping = "(vector,(0,1,1))",
-                                 .size = 1,
-                                 .nlocal = 1,
-                                 .universe = 1};
+    static const struct pmi_ops ops = {on_reply, on_barrier, on_abort};
+    struct pmi_config config = {.kvsname = "kvs_0",
+                                .mapping = "(vector,(0,1,1))",
+                                .size = 1,
+                                .nlocal = 1,
+                                .universe = 1};
 
-    pmi = pmi1_create(&config, &ops, NULL);
+    pmi = pmi_create(&config, &ops, NULL);
     if (!pmi)
         return 0;
     input = data;
     input_len = size;
-    pmi1_input(pmi, 0, data, size, NULL);
-    pmi1_destroy(pmi);
+    pmi_input(pmi, 0, data, size, NULL);
+    pmi_destroy(pmi);
     return 0;
 }

@@ -13,11 +13,12 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
-#include "pmi/pmi1.h"
+#include "pmi/pmi.h"
+#include "pmi/pmi_mapping.h"
 
 /* What came out of one engine. */
 struct node {
-    struct pmi1 *pmi;
+    struct pmi *pmi;
     char out[4][8192]; /* per local process */
     uint8_t blob[8192];
     size_t blob_len;
@@ -53,26 +54,26 @@ static void on_abort(void *arg, uint32_t local, int code)
     n->abort_local = (int)local;
 }
 
-static const struct pmi1_ops ops = {on_reply, on_barrier, on_abort};
+static const struct pmi_ops ops = {on_reply, on_barrier, on_abort};
 
 static void node_start(struct node *n, uint32_t size, uint32_t nlocal)
 {
-    struct pmi1_config config = {.kvsname = "kvs_0",
-                                 .mapping = "(vector,(0,1,2))",
-                                 .size = size,
-                                 .nlocal = nlocal,
-                                 .universe = size,
-                                 .appnum = 3};
+    struct pmi_config config = {.kvsname = "kvs_0",
+                                .mapping = "(vector,(0,1,2))",
+                                .size = size,
+                                .nlocal = nlocal,
+                                .universe = size,
+                                .appnum = 3};
 
     memset(n, 0, sizeof(*n));
-    n->pmi = pmi1_create(&config, &ops, n);
+    n->pmi = pmi_create(&config, &ops, n);
     assert_non_null(n->pmi);
 }
 
 static int say(struct node *n, uint32_t local, const char *text)
 {
     n->out[local][0] = '\0';
-    return pmi1_input(n->pmi, local, text, strlen(text), NULL);
+    return pmi_input(n->pmi, local, text, strlen(text), NULL);
 }
 
 /* One command and its one answer. */
@@ -92,9 +93,9 @@ static void init_all(struct node *n, uint32_t nlocal)
 
 static void finish_barrier(struct node *n)
 {
-    struct pmi1_blob blob = {n->blob, n->blob_len};
+    struct pmi_blob blob = {n->blob, n->blob_len};
 
-    assert_int_equal(pmi1_barrier_done(n->pmi, &blob, 1, NULL), 0);
+    assert_int_equal(pmi_barrier_done(n->pmi, &blob, 1, NULL), 0);
 }
 
 static void golden_dialogue_of_mpich(void **state)
@@ -124,11 +125,11 @@ static void golden_dialogue_of_mpich(void **state)
              "cmd=get_result rc=0 msg=success value=2F64\n");
     dialogue(&n, 1, "cmd=get_universe_size\n",
              "cmd=universe_size rc=0 size=2\n");
-    assert_false(pmi1_finalized(n.pmi, 1));
+    assert_false(pmi_finalized(n.pmi, 1));
     dialogue(&n, 1, "cmd=finalize\n", "cmd=finalize_ack rc=0\n");
-    assert_true(pmi1_finalized(n.pmi, 1));
-    assert_false(pmi1_finalized(n.pmi, 0));
-    pmi1_destroy(n.pmi);
+    assert_true(pmi_finalized(n.pmi, 1));
+    assert_false(pmi_finalized(n.pmi, 0));
+    pmi_destroy(n.pmi);
 }
 
 static void missing_key_answers_rc_minus_one(void **state)
@@ -141,13 +142,13 @@ static void missing_key_answers_rc_minus_one(void **state)
              "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
     dialogue(&n, 0, "cmd=get kvsname=other key=PMI_process_mapping\n",
              "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
-    pmi1_destroy(n.pmi);
+    pmi_destroy(n.pmi);
 }
 
 static void barrier_over_three_nodes_spreads_every_key(void **state)
 {
     struct node n[3];
-    struct pmi1_blob blobs[3];
+    struct pmi_blob blobs[3];
     char put[64], get[64], want[96];
 
     for (int i = 0; i < 3; i++) {
@@ -158,10 +159,10 @@ static void barrier_over_three_nodes_spreads_every_key(void **state)
         assert_int_equal(say(&n[i], 0, put), 0);
         assert_int_equal(say(&n[i], 0, "cmd=barrier_in\n"), 0);
         assert_int_equal(n[i].barriers, 1);
-        blobs[i] = (struct pmi1_blob){n[i].blob, n[i].blob_len};
+        blobs[i] = (struct pmi_blob){n[i].blob, n[i].blob_len};
     }
     for (int i = 0; i < 3; i++)
-        assert_int_equal(pmi1_barrier_done(n[i].pmi, blobs, 3, NULL), 0);
+        assert_int_equal(pmi_barrier_done(n[i].pmi, blobs, 3, NULL), 0);
     for (int i = 0; i < 9; i++) {
         snprintf(get, sizeof(get), "cmd=get kvsname=kvs_0 key=k%d\n", i % 3);
         snprintf(want, sizeof(want),
@@ -171,7 +172,7 @@ static void barrier_over_three_nodes_spreads_every_key(void **state)
     assert_int_equal(say(&n[0], 0, "cmd=barrier_in\n"), 0);
     assert_int_equal(n[0].blob_len, 0); /* nothing new: nothing is sent */
     for (int i = 0; i < 3; i++)
-        pmi1_destroy(n[i].pmi);
+        pmi_destroy(n[i].pmi);
 }
 
 static void lines_may_come_in_any_pieces(void **state)
@@ -182,11 +183,11 @@ static void lines_may_come_in_any_pieces(void **state)
 
     node_start(&n, 1, 1);
     for (const char *c = text; *c; c++)
-        assert_int_equal(pmi1_input(n.pmi, 0, c, 1, NULL), 0);
+        assert_int_equal(pmi_input(n.pmi, 0, c, 1, NULL), 0);
     assert_string_equal(
         n.out[0], "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
                   "cmd=appnum rc=0 appnum=3\n");
-    pmi1_destroy(n.pmi);
+    pmi_destroy(n.pmi);
 }
 
 static void abort_gives_the_exit_code(void **state)
@@ -198,7 +199,7 @@ static void abort_gives_the_exit_code(void **state)
     dialogue(&n, 1, "cmd=abort exitcode=42\n", "");
     assert_int_equal(n.abort_code, 42);
     assert_int_equal(n.abort_local, 1);
-    pmi1_destroy(n.pmi);
+    pmi_destroy(n.pmi);
 }
 
 /* MPICH 4.1 and later say why, in words and lines as they come. */
@@ -226,7 +227,7 @@ static void abort_may_have_a_message(void **state)
     assert_int_equal(n.abort_code, 3);
     assert_int_equal(n.abort_local, 2);
     dialogue(&n, 0, "cmd=get_appnum\n", "cmd=appnum rc=0 appnum=3\n");
-    pmi1_destroy(n.pmi);
+    pmi_destroy(n.pmi);
 }
 
 static void spawn_is_refused_and_the_program_goes_on(void **state)
@@ -241,7 +242,7 @@ static void spawn_is_refused_and_the_program_goes_on(void **state)
     dialogue(&n, 0, "cmd=get_appnum\n", "cmd=appnum rc=0 appnum=3\n");
     dialogue(&n, 0, "cmd=publish_name service=x port=y\n",
              "cmd=publish_result rc=-1 msg=not_supported\n");
-    pmi1_destroy(n.pmi);
+    pmi_destroy(n.pmi);
 }
 
 static void refused(const char *text, int code)
@@ -251,10 +252,10 @@ static void refused(const char *text, int code)
 
     node_start(&n, 2, 2);
     init_all(&n, 1);
-    assert_int_equal(pmi1_input(n.pmi, 0, text, strlen(text), &err), -1);
+    assert_int_equal(pmi_input(n.pmi, 0, text, strlen(text), &err), -1);
     assert_int_equal(errno, code);
     assert_string_not_equal(err.text, "");
-    pmi1_destroy(n.pmi);
+    pmi_destroy(n.pmi);
 }
 
 static void what_is_not_pmi_is_refused(void **state)
@@ -271,25 +272,25 @@ static void what_is_not_pmi_is_refused(void **state)
     refused("cmd=barrier_in\ncmd=barrier_in\n", EPROTO);
     node_start(&n, 1, 1);
     assert_int_equal(say(&n, 0, "cmd=get_maxes\n"), -1); /* before init */
-    assert_int_equal(say(&n, 0, "cmd=init pmi_version=2\n"), -1);
-    pmi1_destroy(n.pmi);
+    assert_int_equal(say(&n, 0, "cmd=init pmi_version=3\n"), -1);
+    pmi_destroy(n.pmi);
 }
 
 static void longest_value_fits_and_one_more_does_not(void **state)
 {
-    char text[SF_PMI1_LINE_MAX + 64], value[SF_PMI1_VALUE_MAX + 2];
+    char text[SF_PMI1_LINE_MAX + 64], value[SF_PMI_VALUE_MAX + 2];
     struct node n;
 
     memset(value, 'F', sizeof(value));
-    value[SF_PMI1_VALUE_MAX] = '\0';
+    value[SF_PMI_VALUE_MAX] = '\0';
     snprintf(text, sizeof(text), "cmd=put kvsname=kvs_0 key=k value=%s\n",
              value);
     node_start(&n, 1, 1);
     init_all(&n, 1);
     dialogue(&n, 0, text, "cmd=put_result rc=0 msg=success\n");
-    pmi1_destroy(n.pmi);
-    value[SF_PMI1_VALUE_MAX] = 'F';
-    value[SF_PMI1_VALUE_MAX + 1] = '\0';
+    pmi_destroy(n.pmi);
+    value[SF_PMI_VALUE_MAX] = 'F';
+    value[SF_PMI_VALUE_MAX + 1] = '\0';
     snprintf(text, sizeof(text), "cmd=put kvsname=kvs_0 key=k value=%s\n",
              value);
     refused(text, EMSGSIZE);
@@ -301,55 +302,55 @@ static void longest_value_fits_and_one_more_does_not(void **state)
 static void foreign_blob_is_checked(void **state)
 {
     const uint8_t bad[] = {0, 1, 'k', 0, 9, 'v'};
-    struct pmi1_blob blob = {bad, sizeof(bad)};
+    struct pmi_blob blob = {bad, sizeof(bad)};
     struct node n;
 
     node_start(&n, 1, 1);
-    assert_int_equal(pmi1_barrier_done(n.pmi, &blob, 1, NULL), -1);
+    assert_int_equal(pmi_barrier_done(n.pmi, &blob, 1, NULL), -1);
     assert_int_equal(errno, EINVAL);
     init_all(&n, 1);
     assert_int_equal(say(&n, 0, "cmd=barrier_in\n"), 0);
-    assert_int_equal(pmi1_barrier_done(n.pmi, &blob, 1, NULL), -1);
+    assert_int_equal(pmi_barrier_done(n.pmi, &blob, 1, NULL), -1);
     assert_int_equal(errno, EPROTO);
-    pmi1_destroy(n.pmi);
+    pmi_destroy(n.pmi);
 }
 
 /* Also those that have not come to the barrier yet, and when the other nodes'
  * part comes after all. */
 static void who_leaves_waits_for_nobody(void **state)
 {
-    struct pmi1_blob blob = {"", 0};
+    struct pmi_blob blob = {"", 0};
     struct node n;
 
     node_start(&n, 4, 3);
     init_all(&n, 3);
     dialogue(&n, 0, "cmd=barrier_in\n", "");
     n.out[0][0] = n.out[1][0] = '\0';
-    pmi1_leave(n.pmi);
+    pmi_leave(n.pmi);
     assert_string_equal(n.out[0], "cmd=barrier_out\n");
     assert_string_equal(n.out[1], "");
     dialogue(&n, 1, "cmd=barrier_in\n", "cmd=barrier_out\n");
     dialogue(&n, 0, "cmd=barrier_in\n", "cmd=barrier_out\n");
     assert_int_equal(n.barriers, 0);
     dialogue(&n, 0, "cmd=finalize\n", "cmd=finalize_ack rc=0\n");
-    pmi1_destroy(n.pmi);
+    pmi_destroy(n.pmi);
 
     node_start(&n, 4, 1);
     init_all(&n, 1);
     dialogue(&n, 0, "cmd=barrier_in\n", "");
     assert_int_equal(n.barriers, 1);
     n.out[0][0] = '\0';
-    pmi1_leave(n.pmi);
+    pmi_leave(n.pmi);
     assert_string_equal(n.out[0], "cmd=barrier_out\n");
     n.out[0][0] = '\0';
-    assert_int_equal(pmi1_barrier_done(n.pmi, &blob, 1, NULL), 0);
+    assert_int_equal(pmi_barrier_done(n.pmi, &blob, 1, NULL), 0);
     assert_string_equal(n.out[0], "");
-    pmi1_destroy(n.pmi);
+    pmi_destroy(n.pmi);
 }
 
 static void mapping_is(const uint32_t *node, uint32_t size, const char *want)
 {
-    char *text = pmi1_mapping(node, size);
+    char *text = pmi_mapping(node, size);
 
     assert_non_null(text);
     assert_string_equal(text, want);
