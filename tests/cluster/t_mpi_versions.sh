@@ -12,10 +12,12 @@ cluster_up --nodes 2
 cp "$SF_TOP_BUILDDIR"/examples/hello_{mpich,openmpi} "$WORK"
 cd "$WORK" || exit 1
 
-# COMMAND..: the version that a program of one process says it has.
+# COMMAND..: the version that a program of one process says it has.  An MPICH
+# that is linked to Slurm's libpmi2 does not run without srun.
 version_of() {
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$@" |
-        sed -nE 's/^rank 0 of 1 .*(MPICH Version:|Open MPI v) *([0-9.]+[a-z0-9]*).*/\2/p'
+    run_as_user srun --mpi=impi -n1 "$@"
+    sed -nE 's/^rank 0 of 1 .*(MPICH Version:|Open MPI v) *([0-9.]+[a-z0-9]*).*/\2/p' \
+        <<<"$out"
 }
 
 # FAMILY: $first and $second are the program with this machine's library, and
