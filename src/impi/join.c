@@ -825,6 +825,8 @@ static int take_numbers(struct impi_join *j, const struct join_shape *s,
         w->flags |= IMPI_WORLD_FEW_ROUNDS;
     if (j->extended && join_agree_extended(j, IMPI_EXT_RMA_EARLY))
         w->flags |= IMPI_WORLD_RMA_EARLY;
+    if (j->extended && join_agree_extended(j, IMPI_EXT_FEW_BYTES))
+        w->flags |= IMPI_WORLD_FEW_BYTES;
     if (j->extended && same_representation(j))
         w->flags |= IMPI_WORLD_NATIVE;
     return 0;

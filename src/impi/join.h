@@ -30,8 +30,9 @@
  * fourth (rma.h), the fifth (windows of several processes' memory), the
  * sixth (chan_fabric.h), the seventh (io_plan.h), the eighth (windows that
  * the network reads and writes), the ninth (collective calls of few rounds,
- * schedule.h) and the tenth (locks of windows that operations bring along). */
-#define IMPI_EXT_VERSION 10
+ * schedule.h), the tenth (locks of windows that operations bring along) and the
+ * eleventh (collective calls that send few bytes). */
+#define IMPI_EXT_VERSION 11
 #define IMPI_EXT_SHARE 2
 #define IMPI_EXT_FLAT 3
 #define IMPI_EXT_RMA 4
@@ -41,6 +42,7 @@
 #define IMPI_EXT_RMA_FABRIC 8
 #define IMPI_EXT_FEW_ROUNDS 9
 #define IMPI_EXT_RMA_EARLY 10
+#define IMPI_EXT_FEW_BYTES 11
 
 struct impi_join_host {
     uint8_t addr[IMPI_HOSTID_SIZE];

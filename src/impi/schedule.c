@@ -108,10 +108,9 @@ static void barrier_by_rounds(struct plan *p)
 int impi_schedule_barrier(struct impi_schedule *s, const struct impi_group *g,
                           const struct impi_coll_rules *rules, uint32_t rank)
 {
-    struct plan p = {.s = s, .g = g, .rank = rank, .tag = IMPI_BARRIER_TAG};
+    PLAN(p, .tag = IMPI_BARRIER_TAG);
     uint32_t master = impi_group_local_master_rank(g, rank);
 
-    s->count = 0;
     plan_local(&p, IMPI_STEP_LOCAL_FANIN, master, IMPI_BUF_NONE);
     if (rank == master) {
         if (rules->few_rounds)
@@ -169,9 +168,8 @@ int impi_schedule_bcast(struct impi_schedule *s, const struct impi_group *g,
                         const struct impi_coll_rules *rules, uint32_t rank,
                         uint32_t root)
 {
-    struct plan p = {.s = s, .g = g, .rank = rank, .root = root};
+    PLAN(p, .root = root);
 
-    s->count = 0;
     plan_bcast(&p, rules, IMPI_BUF_DATA);
     return plan_finish(&p);
 }
@@ -259,9 +257,8 @@ int impi_schedule_reduce(struct impi_schedule *s, const struct impi_group *g,
                          const struct impi_coll_rules *rules, uint32_t rank,
                          uint32_t root, bool commutes)
 {
-    struct plan p = {.s = s, .g = g, .rank = rank, .root = root};
+    PLAN(p, .root = root);
 
-    s->count = 0;
     plan_reduce(&p, rules, commutes);
     return plan_finish(&p);
 }
@@ -301,14 +298,6 @@ static bool plan_reduce_locally(struct plan *p)
     return p->rank == master;
 }
 
-/* Each master's parts to its acc. */
-static void plan_reduce_halving(struct plan *p)
-{
-    if (plan_reduce_locally(p))
-        plan_halving(p, impi_group_local_master_num(p->g, p->rank),
-                     impi_group_num_masters(p->g), master_of, false);
-}
-
 /* To acc of each master. */
 static void plan_reduce_exchange(struct plan *p)
 {
@@ -323,16 +312,22 @@ static void plan_reduce_exchange(struct plan *p)
                       master_of);
 }
 
-/* In order, to acc of the last one of each run. */
-static void plan_fold_exchange(struct plan *p)
+/* In order, to the last one of each run.  True: it is this process. */
+static bool plan_fold_run(struct plan *p)
 {
-    uint32_t n = plan_run_length(p, p->runs.own),
-             me = p->rank - plan_run_head(p);
+    uint32_t n = plan_run_length(p, p->runs.own);
+    uint32_t me = p->rank - plan_run_head(p);
 
     p->tag = IMPI_REDUCE_TAG;
     p->part = IMPI_BUF_OWN;
     plan_fold(p, me, n, n - 1, plan_in_run);
-    if (me + 1 == n)
+    return me + 1 == n;
+}
+
+/* To acc of all of these. */
+static void plan_fold_exchange(struct plan *p)
+{
+    if (plan_fold_run(p))
         plan_exchange(p, p->runs.own, p->runs.n, plan_last_of_run);
 }
 
@@ -349,22 +344,27 @@ static void allreduce_by_exchange(struct plan *p,
 {
     uint32_t n = impi_group_num_masters(p->g);
 
-    if (!rules->few_rounds || !rules->few_bytes || !saves_bytes(n))
+    if (!rules->few_rounds || !rules->is_long || !saves_bytes(n))
         plan_reduce_exchange(p);
     else if (plan_reduce_locally(p))
         plan_halving(p, impi_group_local_master_num(p->g, p->rank), n,
-                     master_of, true);
+                     master_of, false, PLAN_ALL_PARTS);
     plan_local(p, IMPI_STEP_LOCAL_BCAST,
                impi_group_local_master_rank(p->g, p->rank), IMPI_BUF_ACC);
 }
 
 /* Where each client has one run its library does the last step. */
-static void allreduce_by_runs(struct plan *p)
+static void allreduce_by_runs(struct plan *p,
+                              const struct impi_coll_rules *rules)
 {
     uint32_t n = plan_run_length(p, p->runs.own),
              last = plan_last_of_run(p, p->runs.own);
 
-    plan_fold_exchange(p);
+    if (!rules->few_bytes || !rules->is_long || !saves_bytes(p->runs.n))
+        plan_fold_exchange(p);
+    else if (plan_fold_run(p))
+        plan_halving(p, p->runs.own, p->runs.n, plan_last_of_run, true,
+                     PLAN_ALL_PARTS);
     if (p->runs.n == impi_group_num_masters(p->g))
         plan_local(p, IMPI_STEP_LOCAL_BCAST, last, IMPI_BUF_ACC);
     else
@@ -376,14 +376,13 @@ int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
                             const struct impi_coll_rules *rules, uint32_t rank,
                             bool commutes)
 {
-    struct plan p = {.s = s, .g = g, .rank = rank, .root = 0};
+    PLAN(p, .root = 0);
 
-    s->count = 0;
     if (commutes && is_by_exchange(g, rules)) {
         allreduce_by_exchange(&p, rules);
     } else if (!commutes && rules->few_rounds) {
         if (plan_find_runs(&p))
-            allreduce_by_runs(&p);
+            allreduce_by_runs(&p, rules);
     } else {
         plan_reduce(&p, rules, commutes);
         plan_bcast(&p, rules, IMPI_BUF_ACC);
@@ -495,26 +494,40 @@ static void hand_out(struct plan *p, uint32_t from, const uint32_t *ranks,
     plan_end_row(p);
 }
 
-/* All masters, or speakers of runs, get all of it. */
-static void reduce_scatter_few(struct plan *p, bool commutes)
+/* Masters get the parts of their clients: as they lie, or, where all have
+ * agreed, put in order first.  Else all of it. */
+static void reduce_scatter_by_clients(struct plan *p,
+                                      const struct impi_coll_rules *rules)
 {
     const struct impi_group *g = p->g;
+    uint32_t num = impi_group_local_master_num(g, p->rank);
 
-    if (commutes) {
-        uint32_t num = impi_group_local_master_num(g, p->rank);
-
-        if (plan_are_blocks(g))
-            plan_reduce_halving(p);
-        else
-            plan_reduce_exchange(p);
-        hand_out(p, impi_group_master_rank(g, num),
-                 impi_group_locals_to_master(g, num), 0,
-                 impi_group_num_local_to_master(g, num));
-    } else if (plan_find_runs(p)) {
-        plan_fold_exchange(p);
-        hand_out(p, plan_last_of_run(p, p->runs.own), NULL, plan_run_head(p),
-                 plan_run_length(p, p->runs.own));
+    if (!rules->few_bytes && !plan_are_blocks(g)) {
+        plan_reduce_exchange(p);
+    } else if (plan_reduce_locally(p)) {
+        plan_parts_of_clients(p);
+        plan_halving(p, num, impi_group_num_masters(g), master_of, false,
+                     PLAN_OWN_PART);
     }
+    hand_out(p, impi_group_master_rank(g, num),
+             impi_group_locals_to_master(g, num), 0,
+             impi_group_num_local_to_master(g, num));
+}
+
+/* The same of those who speak for runs. */
+static void reduce_scatter_by_runs(struct plan *p,
+                                   const struct impi_coll_rules *rules)
+{
+    uint32_t last = plan_last_of_run(p, p->runs.own);
+
+    if (!rules->few_bytes) {
+        plan_fold_exchange(p);
+    } else if (plan_fold_run(p)) {
+        plan_parts_of_runs(p);
+        plan_halving(p, p->runs.own, p->runs.n, plan_last_of_run, true,
+                     PLAN_OWN_PART);
+    }
+    hand_out(p, last, NULL, plan_run_head(p), plan_run_length(p, p->runs.own));
 }
 
 int impi_schedule_reduce_scatter(struct impi_schedule *s,
@@ -524,8 +537,12 @@ int impi_schedule_reduce_scatter(struct impi_schedule *s,
 {
     PLAN(p, .root = 0);
 
-    if (rules->few_rounds && (!commutes || is_by_exchange(g, rules))) {
-        reduce_scatter_few(&p, commutes);
+    if (rules->few_rounds && commutes &&
+        (rules->few_bytes || is_by_exchange(g, rules))) {
+        reduce_scatter_by_clients(&p, rules);
+    } else if (rules->few_rounds && !commutes) {
+        if (plan_find_runs(&p))
+            reduce_scatter_by_runs(&p, rules);
     } else {
         plan_reduce(&p, rules, commutes);
         hand_out(&p, 0, NULL, 0, g->size);

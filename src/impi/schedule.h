@@ -33,6 +33,9 @@ enum impi_step_kind {
     IMPI_STEP_COMBINE_INTO,
     /* acc = own. */
     IMPI_STEP_COPY,
+    /* The blocks of buf, own or acc, in the order of the parts (below): into
+     * acc.  Of acc by way of tmp, which is spoilt. */
+    IMPI_STEP_ORDER,
     /* Among the processes of the own client, all of which have this step.
      * FANIN: `rank` goes on when all have come.  FANOUT: the others go on when
      * `rank` has come.  REDUCE: own of all, into acc of `rank`.  BCAST: buf of
@@ -66,15 +69,24 @@ struct impi_step {
     int32_t tag;
     uint32_t rank;
     uint32_t block;
-    /* Not 0: so many parts of the vector from `part` on, not all of it.  There
-     * is a part for each client, by master number. */
+    /* Not 0: so many parts of the vector from `part` on, not all of it. */
     uint32_t part, nparts;
+};
+
+/* The parts that steps move. */
+struct impi_parts {
+    uint32_t n; /* 0: there are none */
+    /* NULL: they are about as long as each other.  Of a Reduce_scatter part i
+     * is the blocks of ranks[first[i]] to ranks[first[i + 1] - 1]. */
+    const uint32_t *first, *ranks;
+    uint32_t *made; /* memory of these, where it is the schedule's */
 };
 
 struct impi_schedule {
     struct impi_step *steps;
     size_t count;
     size_t size;
+    struct impi_parts parts;
 };
 
 /* Vectors of an Allreduce of so many bytes on the wire are long: whoever has
@@ -94,9 +106,12 @@ struct impi_coll_rules {
      * known, in place of the standard's and of what older releases do: of
      * Barrier, Scan, Exscan, Reduce, Allreduce and Reduce_scatter. */
     bool few_rounds;
-    /* The vectors are long: where few_rounds, no process sends more of them
-     * than it must. */
+    /* All have agreed that no process sends more of a vector than it must,
+     * either. */
     bool few_bytes;
+    /* The vectors are long: what takes more rounds for fewer bytes is better.
+     */
+    bool is_long;
     /* Bits of master numbers: all Bcasts from these clients are sent by the
      * master, which gets them from the root first.  Bcasts from two roots
      * then come in their order to a peer that matches by arrival. */
@@ -120,9 +135,15 @@ int impi_schedule_reduce(struct impi_schedule *s, const struct impi_group *g,
 int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
                             const struct impi_coll_rules *rules, uint32_t rank,
                             bool commutes);
-/* Does any step move parts?  They have any lengths in an Allreduce, those of
- * their client's blocks in a Reduce_scatter. */
-bool impi_schedule_has_parts(const struct impi_schedule *s);
+
+/* Units (elements, bytes) before each part, and of all: parts->n + 1 numbers.
+ * lens: of the ranks' blocks, where parts are of blocks; else `all` is cut. */
+void impi_parts_cut(const struct impi_parts *parts, const int *lens,
+                    int64_t all, int64_t *cuts);
+/* Units before the block of each of n ranks, by rank and in the order of the
+ * parts; both are the same where there are none of blocks. */
+void impi_parts_places(const struct impi_parts *parts, const int *lens,
+                       uint32_t n, int *by_rank, int *places);
 
 /* ---- blocks: each straight from the process that has it to the one that
  * wants it, all at once.  `self`: with the own block, which otherwise is in

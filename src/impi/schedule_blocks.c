@@ -235,10 +235,9 @@ int impi_schedule_packed(struct impi_schedule *s, const struct impi_group *g,
                          const struct impi_coll_rules *rules, uint32_t rank,
                          uint32_t root, bool up)
 {
-    struct plan p = {.s = s, .g = g, .rank = rank, .root = root};
+    PLAN(p, .root = root);
 
     p.tag = up ? IMPI_GATHER_TAG : IMPI_SCATTER_TAG;
-    s->count = 0;
     packed_up(&p, rules);
     plan_end_row(&p);
     if (plan_finish(&p) < 0)

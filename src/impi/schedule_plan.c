@@ -178,6 +178,18 @@ void plan_fold_in_order(struct plan *p, uint32_t first, uint32_t n)
         fold(p, first + n - 1 - i, i);
 }
 
+static void drop_parts(struct impi_schedule *s)
+{
+    free(s->parts.made);
+    s->parts = (struct impi_parts){.n = 0};
+}
+
+void plan_begin(struct plan *p)
+{
+    p->s->count = 0;
+    drop_parts(p->s);
+}
+
 /* 0, or -1 with errno ENOMEM and no steps. */
 int plan_finish(struct plan *p)
 {
@@ -214,5 +226,6 @@ int impi_schedule_then_other(struct impi_schedule *s)
 void impi_schedule_free(struct impi_schedule *s)
 {
     free(s->steps);
+    drop_parts(s);
     *s = (struct impi_schedule){0};
 }

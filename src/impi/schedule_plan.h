@@ -31,7 +31,8 @@ struct plan {
 /* p, for process `rank`; *s is empty then. */
 #define PLAN(p, ...)                                                           \
     struct plan p = {.s = s, .g = g, .rank = rank, __VA_ARGS__};               \
-    s->count = 0
+    plan_begin(&p)
+void plan_begin(struct plan *p);
 /* 0, or -1 with errno ENOMEM and no steps. */
 int plan_finish(struct plan *p);
 
@@ -115,9 +116,16 @@ void plan_exchange(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who);
 
 /* ---- schedule_parts.c ---- */
 
-/* acc of vertices 0 to n - 1, of an operation that commutes: each has its own
- * part then, or with `all` everybody everything. */
+/* acc of vertices 0 to n - 1, by halves: each has its own part then, or
+ * everybody everything.  in_order: of an operation that does not commute. */
+enum plan_halves { PLAN_OWN_PART, PLAN_ALL_PARTS };
 void plan_halving(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who,
-                  bool all);
+                  bool in_order, enum plan_halves what);
+/* For a Reduce_scatter: parts are the blocks of clients, or of runs, in the
+ * order in which they are halved. */
+void plan_parts_of_clients(struct plan *p);
+void plan_parts_of_runs(struct plan *p);
+/* What this process has, in that order, to acc. */
+void plan_put_in_order(struct plan *p);
 
 #endif

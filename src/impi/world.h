@@ -53,6 +53,9 @@ enum impi_world_flag {
     IMPI_WORLD_FEW_ROUNDS = 1u << 9,
     /* All clients speak version 10: operations bring their locks along. */
     IMPI_WORLD_RMA_EARLY = 1u << 10,
+    /* All clients speak version 11: long vectors go between clients by parts.
+     */
+    IMPI_WORLD_FEW_BYTES = 1u << 11,
 };
 
 struct impi_host {

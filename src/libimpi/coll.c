@@ -362,9 +362,13 @@ static bool uses(const struct coll *x, enum impi_step_buf buf)
         if (s->buf == (uint8_t)buf ||
             (s->kind == IMPI_STEP_COMBINE_INTO && s->into == (uint8_t)buf))
             return true;
+        if (buf == IMPI_BUF_TMP && s->kind == IMPI_STEP_ORDER &&
+            s->buf == IMPI_BUF_ACC)
+            return true;
         if (buf == IMPI_BUF_ACC &&
             (s->kind == IMPI_STEP_COMBINE ||
              s->kind == IMPI_STEP_COMBINE_UNDER || s->kind == IMPI_STEP_COPY ||
+             s->kind == IMPI_STEP_ORDER ||
              (s->kind == IMPI_STEP_LOCAL_REDUCE && (int)s->rank == x->c->rank)))
             return true;
     }
@@ -412,27 +416,19 @@ static int coll_add_buffers(struct coll *x, bool commutes)
     return rc;
 }
 
-/* A part for each client: of the elements for its members, or as many in each.
- */
-static int cut_vector(struct coll *x, const struct blocks *lens)
+/* Where the steps move parts: of `all`, or, with the elements of each rank's
+ * block, of these. */
+static int cut_vector(struct coll *x, int64_t all)
 {
-    const struct impi_group *g = x->c->units;
-    uint32_t n = impi_group_num_masters(g);
-    int *cuts;
+    const struct impi_parts *parts = &x->steps.parts;
+    int64_t *cuts;
 
-    if (!impi_schedule_has_parts(&x->steps))
+    if (parts->n == 0)
         return MPI_SUCCESS;
-    cuts = coll_keep(x, calloc((size_t)n + 1, sizeof(*cuts)));
+    cuts = coll_keep(x, calloc((size_t)parts->n + 1, sizeof(*cuts)));
     if (!cuts)
         return MPI_ERR_NO_MEM;
-    for (uint32_t i = 0; i < n; i++) {
-        cuts[i + 1] = (int)((int64_t)x->count * (i + 1) / n);
-        if (!lens)
-            continue;
-        cuts[i + 1] = cuts[i];
-        for (uint32_t k = g->first[i]; k < g->first[i + 1]; k++)
-            cuts[i + 1] += (int)block_number(lens, (int)g->locals[k]);
-    }
+    impi_parts_cut(parts, x->lens, all, cuts);
     x->cuts = cuts;
     return MPI_SUCCESS;
 }
@@ -542,12 +538,12 @@ int coll_make_allreduce(struct coll *x, const void *in, void *out, int count,
     rc = check_reduction(x, &commutes);
     if (rc == MPI_SUCCESS)
         rc = coll_check_buffers(x, in, out);
-    r.few_bytes = rc == MPI_SUCCESS && r.few_rounds && is_long(x);
+    r.is_long = rc == MPI_SUCCESS && is_long(x);
     if (rc == MPI_SUCCESS)
         rc = coll_made(impi_schedule_allreduce(&x->steps, x->c->units, &r,
                                                (uint32_t)x->c->rank, commutes));
     if (rc == MPI_SUCCESS)
-        rc = cut_vector(x, NULL);
+        rc = cut_vector(x, x->count);
     return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
 }
 
@@ -707,23 +703,35 @@ static int schedule(struct coll *x, bool commutes)
     return impi_schedule_reduce_scatter(&x->steps, g, &r, me, commutes);
 }
 
-/* Each one's block in the sum, with numbers of our own: mpi4py 3.1 frees those
- * of MPI_Ireduce_scatter as soon as it has returned. */
-static int set_blocks(struct coll *x, const struct blocks *parts, char *base)
+/* Where each one's block is in the sum, with numbers of our own: mpi4py 3.1
+ * frees those of MPI_Ireduce_scatter as soon as it has returned. */
+static int place_blocks(struct coll *x, const struct blocks *parts)
 {
-    int n = x->c->local, at = 0;
-    int *counts = coll_keep(x, calloc(2 * (size_t)n, sizeof(int))), *displs;
+    size_t n = (size_t)x->c->local;
+    int *lens;
 
-    if (!counts)
+    if (x->steps.parts.n == 0 && !uses(x, IMPI_BUF_OUT))
+        return MPI_SUCCESS;
+    lens = coll_keep(x, calloc(3 * n, sizeof(int)));
+    if (!lens)
         return MPI_ERR_NO_MEM;
-    displs = counts + n;
-    for (int i = 0; i < n; i++) {
-        counts[i] = (int)block_number(parts, i);
-        displs[i] = at;
-        at += counts[i];
-    }
-    x->out = blocks_uneven(base, counts, displs, x->type);
-    return blocks_check(&x->out, n);
+    for (size_t i = 0; i < n; i++)
+        lens[i] = (int)block_number(parts, (int)i);
+    impi_parts_places(&x->steps.parts, lens, (uint32_t)n, lens + n,
+                      lens + 2 * n);
+    x->lens = lens;
+    x->by_rank = lens + n;
+    x->places = lens + 2 * n;
+    return MPI_SUCCESS;
+}
+
+static int set_blocks(struct coll *x)
+{
+    if (!uses(x, IMPI_BUF_OUT))
+        return MPI_SUCCESS;
+    x->out = blocks_uneven(x->buf[x->c->inter ? IMPI_BUF_TMP : IMPI_BUF_ACC],
+                           x->lens, x->places, x->type);
+    return blocks_check(&x->out, x->c->local);
 }
 
 /* parts: the elements for each of the own group, and where the program wants
@@ -748,13 +756,12 @@ static int make_reduce_scatter(struct coll *x, const void *own,
     if (rc == MPI_SUCCESS)
         rc = coll_made(schedule(x, commutes));
     if (rc == MPI_SUCCESS)
-        rc = cut_vector(x, parts);
+        rc = place_blocks(x, parts);
+    if (rc == MPI_SUCCESS)
+        rc = cut_vector(x, x->count);
     if (rc == MPI_SUCCESS)
         rc = coll_add_buffers(x, commutes);
-    if (rc == MPI_SUCCESS && uses(x, IMPI_BUF_OUT))
-        rc = set_blocks(x, parts,
-                        x->buf[x->c->inter ? IMPI_BUF_TMP : IMPI_BUF_ACC]);
-    return rc;
+    return rc == MPI_SUCCESS ? set_blocks(x) : rc;
 }
 
 static int reduce_scatter_once(struct impi_comm *c, const void *in,
@@ -972,8 +979,10 @@ static struct impi_coll_rules rules_of(const struct impi_comm *c)
     bool crowd = c->units != &c->group;
 
     r.exchange = r.exchange && !crowd;
-    r.few_rounds =
-        !crowd && !c->foreign && impi_be.world.flags & IMPI_WORLD_FEW_ROUNDS;
+    if (crowd || c->foreign)
+        return r;
+    r.few_rounds = impi_be.world.flags & IMPI_WORLD_FEW_ROUNDS;
+    r.few_bytes = r.few_rounds && impi_be.world.flags & IMPI_WORLD_FEW_BYTES;
     return r;
 }
 

@@ -99,7 +99,7 @@ static void *part_at(const struct coll *x, const struct impi_step *s,
 
 static int part_length(const struct coll *x, const struct impi_step *s)
 {
-    return x->cuts[s->part + s->nparts] - x->cuts[s->part];
+    return (int)(x->cuts[s->part + s->nparts] - x->cuts[s->part]);
 }
 
 static void message_of(const struct coll *x, const struct impi_step *s,
@@ -224,16 +224,57 @@ static int combine(struct coll *x, const struct impi_step *s)
 static int combine_under(struct coll *x, const struct impi_step *s)
 {
     void *acc = x->buf[IMPI_BUF_ACC], *buf = x->buf[s->buf];
-    int rc = impi_real.Reduce_local(acc, buf, x->count, x->type, x->op);
+    int count = x->count, rc;
 
-    return rc == MPI_SUCCESS ? data_assign(acc, buf, x->count, x->type) : rc;
+    if (s->nparts > 0) {
+        acc = part_at(x, s, IMPI_BUF_ACC);
+        buf = part_at(x, s, s->buf);
+        count = part_length(x, s);
+    }
+    rc = impi_real.Reduce_local(acc, buf, count, x->type, x->op);
+    return rc == MPI_SUCCESS ? data_assign(acc, buf, count, x->type) : rc;
+}
+
+/* Blocks that lie one behind the other in both are copied at once. */
+static int copy_in_order(const struct coll *x, void *to, const void *from)
+{
+    const struct impi_parts *parts = &x->steps.parts;
+    uint32_t n = x->c->units->size, next;
+    int rc = MPI_SUCCESS;
+
+    for (uint32_t i = 0; i < n && rc == MPI_SUCCESS; i = next) {
+        uint32_t r = parts->ranks[i];
+        int len = x->lens[r];
+
+        for (next = i + 1; next < n && parts->ranks[next] == r + (next - i);
+             next++)
+            len += x->lens[parts->ranks[next]];
+        if (len > 0)
+            rc = data_assign(large_at(to, x->places[r], x->type),
+                             large_at(from, x->by_rank[r], x->type), len,
+                             x->type);
+    }
+    return rc;
+}
+
+/* acc and tmp change places where it was acc that is put in order. */
+static int put_in_order(struct coll *x, const struct impi_step *s)
+{
+    void *acc = x->buf[IMPI_BUF_ACC];
+
+    if (s->buf != IMPI_BUF_ACC)
+        return copy_in_order(x, acc, x->buf[s->buf]);
+    x->buf[IMPI_BUF_ACC] = x->out.base = x->buf[IMPI_BUF_TMP];
+    x->buf[IMPI_BUF_TMP] = acc;
+    return copy_in_order(x, x->buf[IMPI_BUF_ACC], acc);
 }
 
 /* After an error only what others wait for. */
 static bool is_for_others(const struct impi_step *s)
 {
     return s->kind != IMPI_STEP_COMBINE && s->kind != IMPI_STEP_COMBINE_UNDER &&
-           s->kind != IMPI_STEP_COMBINE_INTO && s->kind != IMPI_STEP_COPY;
+           s->kind != IMPI_STEP_COMBINE_INTO && s->kind != IMPI_STEP_COPY &&
+           s->kind != IMPI_STEP_ORDER;
 }
 
 /* The agreement that follows waits for everybody, too. */
@@ -260,6 +301,8 @@ static int do_step(struct coll *x, const struct impi_step *s)
     case IMPI_STEP_COPY:
         return data_copy(x->buf[IMPI_BUF_ACC], x->buf[IMPI_BUF_OWN], x->count,
                          x->type);
+    case IMPI_STEP_ORDER:
+        return put_in_order(x, s);
     case IMPI_STEP_LOCAL_FANOUT:
         if (x->c->foreign && is_last(x, s))
             return MPI_SUCCESS;

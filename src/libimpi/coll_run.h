@@ -34,8 +34,12 @@ struct coll {
     MPI_Datatype type;
     MPI_Op op;
     struct blocks out, in;
-    const int *cuts; /* elements before each part, and of all (schedule.h) */
-    int32_t tag;     /* for the maker of the steps */
+    const int64_t
+        *cuts; /* elements before each part, and of all (schedule.h) */
+    /* Of the ranks' blocks the elements, and those before them, by rank and in
+     * the order of the parts. */
+    const int *lens, *by_rank, *places;
+    int32_t tag;               /* for the maker of the steps */
     void *memory[COLL_MEMORY]; /* freed at the end */
     unsigned nmemory;
     /* What IMPI_STEP_LOCAL_OTHER does. */

@@ -4,8 +4,9 @@
  * client is started by its own library's launcher; this program plays
  * impid's part towards the processes (impi/task_wire.h).
  *
- *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-t] [-o] [-l]
- *              [-m maxdatalen] [-a address] FAMILY:N ... -- PROGRAM [ARG ...]
+ *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-r] [-e] [-b] [-t]
+ *              [-o] [-l] [-m maxdatalen] [-a address] FAMILY:N ... -- PROGRAM
+ * [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
  * ranks are dealt out to the clients in turn, instead of client by client.
@@ -14,12 +15,12 @@
  * the last rank is said to be at an address of a network for documents.  -f:
  * the others reach it by a way that another user floods (flooded_way.h).  -w:
  * no windows span, as before version 4 of the extensions.  -s: their members
- * share no memory, as before version 5.  -r, -e: as before versions 9 and 10.
- * -t: no libfabric, as before version 6.  -o: what stands for MUNGE says that
- * another user runs it.  -l: a process that vanishes is left to the others,
- * which have to see it themselves.  BARE_FRONT names the library to preload.
- * Exit code: that of MPI_Abort; 1 when a process vanished; else the worst of
- * the launchers'.
+ * share no memory, as before version 5.  -r, -e, -b: as before versions 9, 10
+ * and 11.  -t: no libfabric, as before version 6.  -o: what stands for MUNGE
+ * says that another user runs it.  -l: a process that vanishes is left to the
+ * others, which have to see it themselves.  BARE_FRONT names the library to
+ * preload.  Exit code: that of MPI_Abort; 1 when a process vanished; else the
+ * worst of the launchers'.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -590,18 +591,23 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             /* as before version 4 of the extensions */
             b.without |= IMPI_WORLD_RMA | IMPI_WORLD_RMA_SHARE |
                          IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC |
-                         IMPI_WORLD_FEW_ROUNDS | IMPI_WORLD_RMA_EARLY;
+                         IMPI_WORLD_FEW_ROUNDS | IMPI_WORLD_RMA_EARLY |
+                         IMPI_WORLD_FEW_BYTES;
         } else if (strcmp(*argv, "-s") == 0) {
             /* before version 5 */
             b.without |= IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES |
                          IMPI_WORLD_RMA_FABRIC | IMPI_WORLD_FEW_ROUNDS |
-                         IMPI_WORLD_RMA_EARLY;
+                         IMPI_WORLD_RMA_EARLY | IMPI_WORLD_FEW_BYTES;
         } else if (strcmp(*argv, "-r") == 0) {
             /* before version 9 */
-            b.without |= IMPI_WORLD_FEW_ROUNDS | IMPI_WORLD_RMA_EARLY;
+            b.without |= IMPI_WORLD_FEW_ROUNDS | IMPI_WORLD_RMA_EARLY |
+                         IMPI_WORLD_FEW_BYTES;
         } else if (strcmp(*argv, "-e") == 0) {
             /* before version 10 */
-            b.without |= IMPI_WORLD_RMA_EARLY;
+            b.without |= IMPI_WORLD_RMA_EARLY | IMPI_WORLD_FEW_BYTES;
+        } else if (strcmp(*argv, "-b") == 0) {
+            /* before version 11 */
+            b.without |= IMPI_WORLD_FEW_BYTES;
         } else if (strcmp(*argv, "-t") == 0) {
             b.without |= IMPI_WORLD_FABRIC | IMPI_WORLD_RMA_FABRIC;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {

@@ -11,6 +11,7 @@
 #define PRIME 1000003
 #define ROUNDS 60
 #define MOST 3000
+#define LONG 40000 /* elements: more than 256 KB */
 
 /* The function x -> a x + b, with a gap between. */
 struct function {
@@ -132,6 +133,21 @@ static void reduce(struct function *in, struct function *out, int n, int round)
     is_fold(out, n, members - 1, round, 0);
 }
 
+/* Long enough to go by parts. */
+static void long_fold(int round)
+{
+    struct function *in = malloc(LONG * sizeof(*in));
+    struct function *out = malloc(LONG * sizeof(*out));
+    int n = LONG - draw(5000);
+
+    own(in, n, round);
+    untouched(out, n);
+    MPI_Allreduce(in, out, n, type, op, comm);
+    is_fold(out, n, members - 1, round, 0);
+    free(in);
+    free(out);
+}
+
 static void scatter(struct function *out, int round)
 {
     int *counts = malloc((size_t)size * sizeof(*counts)), from = 0, sum = 0;
@@ -240,6 +256,8 @@ static void one_round(int round)
     untouched(out, MOST);
     scan(in, out, n, round);
     reduce(in, out, n, round);
+    if (round % 6 == 0)
+        long_fold(round);
     untouched(out, MOST);
     scatter(out, round);
     MPI_Barrier(comm);

@@ -299,6 +299,7 @@ title=collective_calls_as_an_older_release_has_them
 for prog in coll collv folds; do
     case_run $prog -r mpich:2 openmpi:2
     case_run $prog -r -i mpich:2 openmpi:1 mpich:2
+    case_run $prog -b -i mpich:2 openmpi:1 mpich:2
 done
 title=flat_collective_calls_wherever_two_share_a_machine
 export SLURM_IMPI_FLAT=yes

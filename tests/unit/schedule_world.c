@@ -31,60 +31,132 @@ static uint32_t later(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* The parts of a buffer that is looked at by parts. */
-static struct value *split(struct member *p, uint8_t buf)
-{
-    uint32_t n = world.g.nmasters;
+/* ---- parts ---- */
 
+static struct stretches *stretches_new(uint32_t room)
+{
+    struct stretches *l = malloc(sizeof(*l) + room * sizeof(l->s[0]));
+
+    assert_non_null(l);
+    l->n = 0;
+    return l;
+}
+
+static void add_stretch(struct stretches *l, uint32_t from, uint32_t end,
+                        const struct value *v)
+{
+    if (from >= end)
+        return;
+    l->s[l->n++] = (struct stretch){from, *v};
+    l->end = end;
+}
+
+static uint32_t end_of(const struct stretches *l, uint32_t i)
+{
+    return i + 1 < l->n ? l->s[i + 1].from : l->end;
+}
+
+/* Those of [from, to), behind what is in `out`. */
+static void copy_stretches(struct stretches *out, const struct stretches *l,
+                           uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        uint32_t low = later(l->s[i].from, from), end = end_of(l, i);
+
+        add_stretch(out, low, end < to ? end : to, &l->s[i].value);
+    }
+}
+
+static struct stretches *split(struct member *p, uint8_t buf)
+{
     if (!p->part[buf]) {
-        p->part[buf] = malloc(n * sizeof(*p->part[buf]));
-        assert_non_null(p->part[buf]);
-        for (uint32_t i = 0; i < n; i++)
-            p->part[buf][i] = p->buf[buf];
+        p->part[buf] = stretches_new(1);
+        add_stretch(p->part[buf], 0, p->s.parts.n, &p->buf[buf]);
     }
     return p->part[buf];
+}
+
+static void put_parts(struct member *p, uint8_t buf, const struct stretches *in)
+{
+    struct stretches *old = split(p, buf);
+    struct stretches *all = stretches_new(old->n + in->n + 2);
+
+    copy_stretches(all, old, 0, in->s[0].from);
+    copy_stretches(all, in, 0, in->end);
+    copy_stretches(all, old, in->end, old->end);
+    assert_int_equal(all->end, p->s.parts.n);
+    free(old);
+    p->part[buf] = all;
 }
 
 /* One value again: all parts are of as many. */
 static struct value *whole(struct member *p, uint8_t buf)
 {
-    struct value *part = p->part[buf];
+    struct stretches *l = p->part[buf];
 
-    if (!part)
+    if (!l)
         return &p->buf[buf];
-    for (uint32_t i = 1; i < world.g.nmasters; i++) {
-        assert_int_equal(part[i].n, part[0].n);
-        part[0].mark = part[0].mark * 31 + part[i].mark;
+    p->buf[buf] = l->s[0].value;
+    for (uint32_t i = 0; i < l->n; i++) {
+        assert_int_equal(l->s[i].value.n, l->s[0].value.n);
+        for (uint32_t k = l->s[i].from; k < end_of(l, i); k++)
+            p->buf[buf].mark = p->buf[buf].mark * 31 + l->s[i].value.mark;
     }
-    p->buf[buf] = part[0];
     p->part[buf] = NULL;
-    free(part);
+    free(l);
     return &p->buf[buf];
+}
+
+static uint32_t part_of_rank(const struct impi_parts *parts, uint32_t r)
+{
+    uint32_t i = 0, k = 0;
+
+    while (parts->ranks[k] != r)
+        k++;
+    while (parts->first[i + 1] <= k)
+        i++;
+    return i;
 }
 
 /* Blocks that are handed out are acc's. */
 static struct value value_of(uint32_t from, const struct impi_step *s)
 {
     struct member *p = &world.p[from];
+    struct stretches *l = p->part[IMPI_BUF_ACC];
+    uint32_t i = 0, part;
 
-    if (s->buf == IMPI_BUF_OUT && p->part[IMPI_BUF_ACC])
-        return p->part[IMPI_BUF_ACC][world.g.num_of[s->rank]];
-    if (s->buf == IMPI_BUF_OUT)
+    if (s->buf != IMPI_BUF_OUT)
+        return *whole(p, s->buf);
+    if (!l)
         return p->buf[IMPI_BUF_ACC];
-    return *whole(p, s->buf);
+    part = part_of_rank(&p->s.parts, s->rank);
+    while (end_of(l, i) <= part)
+        i++;
+    return l->s[i].value;
 }
 
-static struct value *parts_of(uint32_t from, const struct impi_step *s)
+static bool in_order_already(const struct impi_parts *parts)
 {
-    struct value *copy;
+    for (uint32_t i = 0; parts->ranks && i < world.g.size; i++)
+        if (parts->ranks[i] != i)
+            return false;
+    return true;
+}
 
-    if (s->nparts == 0)
-        return NULL;
-    copy = malloc(s->nparts * sizeof(*copy));
-    assert_non_null(copy);
-    assert_true(s->part + s->nparts <= world.g.nmasters);
-    memcpy(copy, split(&world.p[from], s->buf) + s->part,
-           s->nparts * sizeof(*copy));
+static void needs_order(const struct member *p)
+{
+    assert_true(p->ordered || in_order_already(&p->s.parts));
+}
+
+static struct stretches *parts_of(uint32_t from, const struct impi_step *s)
+{
+    struct member *p = &world.p[from];
+    struct stretches *copy, *all = split(p, s->buf);
+
+    needs_order(p);
+    copy = stretches_new(all->n);
+    assert_true(s->part + s->nparts <= p->s.parts.n);
+    copy_stretches(copy, all, s->part, s->part + s->nparts);
     return copy;
 }
 
@@ -98,7 +170,9 @@ static void take(struct member *p, const struct impi_step *s, struct mail *m)
         return;
     }
     assert_non_null(m->parts);
-    memcpy(split(p, s->buf) + s->part, m->parts, s->nparts * sizeof(*m->parts));
+    assert_int_equal(m->parts->s[0].from, s->part);
+    assert_int_equal(m->parts->end, s->part + s->nparts);
+    put_parts(p, s->buf, m->parts);
     free(m->parts);
 }
 
@@ -157,6 +231,14 @@ static size_t row_end(const struct member *p)
     return end + 1;
 }
 
+/* Of a vector whose parts are as long as each other. */
+static double share_of(const struct member *p, const struct impi_step *s)
+{
+    if (s->buf == IMPI_BUF_NONE)
+        return 0;
+    return s->nparts > 0 ? (double)s->nparts / p->s.parts.n : 1;
+}
+
 static void send_row(uint32_t r, size_t end)
 {
     struct member *p = &world.p[r];
@@ -171,8 +253,7 @@ static void send_row(uint32_t r, size_t end)
             round++;
             p->messages++;
             p->blocks += blocks_of(s);
-            p->vectors +=
-                s->nparts > 0 ? (double)s->nparts / world.g.nmasters : 1;
+            p->vectors += share_of(p, s);
         }
         post(r, s, round);
     }
@@ -196,9 +277,10 @@ static bool finish_row(uint32_t r, size_t end)
             take(p, s, m);
         if (m && s->local)
             local = later(local, m->round);
-        else if (m)
+        else if (m) {
             in = later(in + 1, m->round);
-        else if (s->kind == IMPI_STEP_SEND && !s->local)
+            p->taken += share_of(p, s);
+        } else if (s->kind == IMPI_STEP_SEND && !s->local)
             out++;
     }
     p->round = later(later(in, out), local);
@@ -244,15 +326,43 @@ static bool together(uint32_t r, const struct impi_step *s)
     return true;
 }
 
+/* acc = buf op acc, or acc op buf. */
 static void combine_parts(struct member *p, const struct impi_step *s)
 {
-    struct value *buf = split(p, s->buf), *acc = split(p, IMPI_BUF_ACC);
+    uint32_t to = s->part + s->nparts;
+    struct stretches *acc = split(p, IMPI_BUF_ACC), *buf = split(p, s->buf);
+    struct stretches *sum = stretches_new(acc->n + buf->n);
 
-    assert_int_equal(s->kind, IMPI_STEP_COMBINE);
-    for (uint32_t i = s->part; i < s->part + s->nparts; i++) {
-        assert_true(buf[i].n > 0 && acc[i].n > 0);
-        acc[i] = fold(&buf[i], &acc[i]);
-    }
+    needs_order(p);
+    for (uint32_t i = 0; i < acc->n; i++)
+        for (uint32_t k = 0; k < buf->n; k++) {
+            uint32_t low = later(acc->s[i].from, buf->s[k].from);
+            uint32_t end = end_of(acc, i) < end_of(buf, k) ? end_of(acc, i)
+                                                           : end_of(buf, k);
+            const struct value *a = &acc->s[i].value, *b = &buf->s[k].value;
+            struct value v;
+
+            low = later(low, s->part);
+            end = end < to ? end : to;
+            if (low >= end)
+                continue;
+            assert_true(a->n > 0 && b->n > 0);
+            v = s->kind == IMPI_STEP_COMBINE ? fold(b, a) : fold(a, b);
+            add_stretch(sum, low, end, &v);
+        }
+    put_parts(p, IMPI_BUF_ACC, sum);
+    free(sum);
+}
+
+static void put_in_order(struct member *p, const struct impi_step *s)
+{
+    struct value v = *whole(p, s->buf);
+
+    assert_true(v.n > 0 && p->s.parts.ranks);
+    assert_true(s->buf == IMPI_BUF_OWN || s->buf == IMPI_BUF_ACC);
+    whole(p, IMPI_BUF_ACC);
+    p->buf[IMPI_BUF_ACC] = v;
+    p->ordered = true;
 }
 
 static void compute_whole(struct member *p, const struct impi_step *s)
@@ -275,11 +385,12 @@ static void compute_whole(struct member *p, const struct impi_step *s)
 
 static void compute(struct member *p, const struct impi_step *s)
 {
-    if (s->nparts > 0) {
+    if (s->nparts > 0)
         combine_parts(p, s);
-        return;
-    }
-    compute_whole(p, s);
+    else if (s->kind == IMPI_STEP_ORDER)
+        put_in_order(p, s);
+    else
+        compute_whole(p, s);
 }
 
 static bool is_together(uint8_t kind)
@@ -316,6 +427,15 @@ static bool move(uint32_t r)
     return moved;
 }
 
+/* Is it one value again? */
+static bool are_alike(const struct stretches *l)
+{
+    for (uint32_t i = 1; i < l->n; i++)
+        if (l->s[i].value.n != l->s[0].value.n)
+            return false;
+    return true;
+}
+
 static struct counted count(void)
 {
     struct value kept[IMPI_NBUFS];
@@ -335,8 +455,14 @@ static struct counted count(void)
             c.blocks = p->blocks;
         if (p->vectors > c.vectors)
             c.vectors = p->vectors;
-        for (int b = 0; b < IMPI_NBUFS; b++)
+        if (p->taken > c.taken)
+            c.taken = p->taken;
+        c.sum += p->vectors;
+        for (uint8_t b = 0; b < IMPI_NBUFS; b++) {
+            if (p->part[b] && are_alike(p->part[b]))
+                whole(p, b);
             free(p->part[b]);
+        }
         impi_schedule_free(&p->s);
         free(p->mail);
         memcpy(kept, p->buf, sizeof(kept));

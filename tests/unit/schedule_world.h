@@ -31,13 +31,23 @@ struct value {
     uint64_t mark;
 };
 
+/* A buffer that is looked at by parts: from part `from` on, up to the next. */
+struct stretch {
+    uint32_t from;
+    struct value value;
+};
+struct stretches {
+    uint32_t n, end; /* end: of the last one */
+    struct stretch s[];
+};
+
 struct mail {
     uint32_t from;
     int32_t tag;
     bool taken;
     uint32_t round; /* it is there after this one */
     struct value value;
-    struct value *parts; /* or these */
+    struct stretches *parts; /* or these */
 };
 
 struct member {
@@ -49,8 +59,9 @@ struct member {
     uint32_t slot; /* steps within the client */
     bool sent;     /* what the row at `at` sends */
     uint64_t messages, blocks;
-    double vectors;
-    struct value *part[IMPI_NBUFS]; /* NULL: `buf` is all of it */
+    double vectors, taken;
+    struct stretches *part[IMPI_NBUFS]; /* NULL: `buf` is all of it */
+    bool ordered;                       /* acc is, or needs not be */
 };
 
 extern struct world {
@@ -65,7 +76,8 @@ struct counted {
     uint32_t rounds;   /* of the last one to end */
     uint64_t messages; /* between clients, in all */
     uint64_t busiest, blocks;
-    double vectors; /* that the busiest process sends to other clients */
+    /* That the busiest process sends to other clients, or takes; and all. */
+    double vectors, taken, sum;
 };
 
 /* client[r] of each of `size` ranks.  Free with world_end(). */

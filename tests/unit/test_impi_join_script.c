@@ -149,7 +149,7 @@ static void without_agreement_labels_go_one_by_one(void **state)
 
     script_joined(&s, true);
     assert_int_equal(TELL(&s, VERSIONS), 0);
-    SAID(&s, "COLL\0\0\0\10\0\0\x10\x80\0\0\0\12"
+    SAID(&s, "COLL\0\0\0\10\0\0\x10\x80\0\0\0\13"
              "COLL\0\0\0\10\0\0\x11\0\0\0\0\1");
     assert_int_equal(TELL(&s, "COLL\0\0\0\14\0\0\x10\x80\0\0\0\1"
                               "\0\0\0\3"),
@@ -208,7 +208,7 @@ static void own_rank_beyond_the_size_is_refused(void **state)
  * X_PORT and X_REPR. */
 static void script_extended(struct script *s, uint8_t version)
 {
-    uint8_t ext[] = "COLL\0\0\0\x10\0\0\x10\x80\0\0\0\3\0\0\0\12\0\0\0";
+    uint8_t ext[] = "COLL\0\0\0\x10\0\0\x10\x80\0\0\0\3\0\0\0\13\0\0\0";
 
     script_joined(s, true);
     assert_int_equal(TELL(s, VERSIONS), 0);
@@ -328,6 +328,13 @@ static void tenth_version_has_locks_that_operations_bring_along(void **state)
 {
     assert_false(flags_with(9) & IMPI_WORLD_RMA_EARLY);
     assert_true(flags_with(10) & IMPI_WORLD_RMA_EARLY);
+}
+
+/* An older release sends whole vectors, or parts of clients in blocks. */
+static void eleventh_version_has_collective_calls_of_few_bytes(void **state)
+{
+    assert_false(flags_with(10) & IMPI_WORLD_FEW_BYTES);
+    assert_true(flags_with(11) & IMPI_WORLD_FEW_BYTES);
 }
 
 static void third_version_wants_sane_processors_of_all(void **state)
@@ -537,6 +544,7 @@ int main(void)
         cmocka_unit_test(eighth_version_has_windows_that_the_network_reads),
         cmocka_unit_test(ninth_version_has_collective_calls_of_few_rounds),
         cmocka_unit_test(tenth_version_has_locks_that_operations_bring_along),
+        cmocka_unit_test(eleventh_version_has_collective_calls_of_few_bytes),
         cmocka_unit_test(third_version_wants_sane_processors_of_all),
         cmocka_unit_test(missing_label_names_client_and_label),
         cmocka_unit_test(half_a_version_is_refused),

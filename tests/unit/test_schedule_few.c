@@ -162,7 +162,7 @@ static void long_allreduce_sends_few_bytes(void **state)
         struct counted c;
 
         world.any_order = true;
-        world.rules.few_bytes = true;
+        world.rules.is_long = true;
         world_fill(IMPI_BUF_NONE);
         ALL(impi_schedule_allreduce(&world.p[r].s, &world.g, &world.rules, r,
                                     true));
@@ -173,6 +173,27 @@ static void long_allreduce_sends_few_bytes(void **state)
             assert_true(c.vectors < 3.34);
         if (n > world.rules.maxlinear)
             assert_true(c.rounds <= 2 * exchanges_for(n));
+        all_have_the_same();
+    }
+}
+
+/* Of an operation that does not commute, in order and with the same bits. */
+static void long_allreduce_in_order_sends_few_bytes(void **state)
+{
+    EACH_SHAPE
+    {
+        struct counted c;
+
+        world.rules.is_long = world.rules.few_bytes = true;
+        world_fill(IMPI_BUF_NONE);
+        ALL(impi_schedule_allreduce(&world.p[r].s, &world.g, &world.rules, r,
+                                    false));
+        c = world_run();
+        if ((runs & (runs - 1)) == 0)
+            assert_true(c.vectors < 2);
+        else if (runs > 8)
+            assert_true(c.vectors < 3.34);
+        assert_true(c.rounds <= 2 * exchanges_for(runs));
         all_have_the_same();
     }
 }
@@ -189,18 +210,22 @@ static void reduce_scatter_hands_out_what_is_folded(void **state)
 {
     EACH_SHAPE
     {
-        bool commutes = draw(2);
-        uint32_t n = commutes ? world.g.nmasters : runs, rounds;
+        bool commutes = draw(2), few_bytes = draw(2);
+        uint32_t n = commutes ? world.g.nmasters : runs;
+        struct counted c;
 
         world.any_order = commutes;
+        world.rules.few_bytes = few_bytes;
         world_fill(IMPI_BUF_NONE);
         ALL(impi_schedule_reduce_scatter(&world.p[r].s, &world.g, &world.rules,
                                          r, commutes));
         for (uint32_t r = 0; r < world.g.size; r++)
             blocks_are_by_rank(&world.p[r].s);
-        rounds = world_run().rounds;
-        if (!commutes || n > world.rules.maxlinear)
-            assert_true(rounds <= exchanges_for(n));
+        c = world_run();
+        if (few_bytes || !commutes || n > world.rules.maxlinear)
+            assert_true(c.rounds <= exchanges_for(n));
+        if (few_bytes)
+            assert_true(c.vectors <= 1);
         for (uint32_t r = 0; r < world.g.size; r++)
             value_is(&world.p[r].buf[IMPI_BUF_IN], 0, world.g.size);
     }
@@ -316,6 +341,7 @@ int main(void)
         cmocka_unit_test(allreduce_folds_in_order_and_all_have_the_same_bits),
         cmocka_unit_test(commutative_allreduce_of_any_number_of_clients),
         cmocka_unit_test(long_allreduce_sends_few_bytes),
+        cmocka_unit_test(long_allreduce_in_order_sends_few_bytes),
         cmocka_unit_test(reduce_scatter_hands_out_what_is_folded),
         cmocka_unit_test(barrier_waits_for_everybody),
         cmocka_unit_test(
