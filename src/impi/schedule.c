@@ -141,9 +141,20 @@ static void bcast_linear(struct plan *p, enum impi_step_buf buf)
     }
 }
 
+/* Two vectors at most, and not one for each round. */
+static void bcast_parts(struct plan *p, const struct impi_coll_rules *rules)
+{
+    plan_local(p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
+    plan_parts_down(p, vertex(p), impi_group_num_masters(p->g), vertex_rank,
+                    rules->pieces > 0 ? rules->pieces : 1);
+    plan_local(p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
+}
+
 static void plan_bcast(struct plan *p, const struct impi_coll_rules *rules,
                        enum impi_step_buf buf)
 {
+    bool by_parts = buf == IMPI_BUF_DATA && rules->few_bytes &&
+                    rules->is_long && impi_group_num_masters(p->g) > 2;
     uint32_t own = impi_group_local_master_num(p->g, p->rank);
     bool first; /* the root tells its client before the others */
 
@@ -154,7 +165,9 @@ static void plan_bcast(struct plan *p, const struct impi_coll_rules *rules,
     if (first)
         plan_local(p, IMPI_STEP_LOCAL_BCAST, p->root, buf);
     if (is_speaker(p)) {
-        if (impi_coll_is_linear(p->g, rules))
+        if (by_parts)
+            bcast_parts(p, rules);
+        else if (impi_coll_is_linear(p->g, rules))
             bcast_linear(p, buf);
         else
             plan_tree_down(p, vertex(p), impi_group_num_masters(p->g),
@@ -190,6 +203,52 @@ static void reduce_linear(struct plan *p)
     }
 }
 
+/* Halves and back send the vector twice and not once in each exchange; where
+ * the masters are no power of two, by unlike parts, a third more than that, and
+ * once more. */
+static bool saves_bytes(uint32_t n)
+{
+    return n >= 4 && (is_power_of_two(n) || n > 8);
+}
+
+/* What was not so before all agreed on it. */
+static bool spares_bytes(const struct impi_coll_rules *rules, uint32_t n)
+{
+    return rules->few_bytes && rules->is_long && saves_bytes(n);
+}
+
+/* Vertex 1 is the root, which no one stands in for in a pair. */
+static uint32_t vertex_from_root(const struct plan *p, uint32_t v)
+{
+    uint32_t n = impi_group_num_masters(p->g);
+
+    return vertex_rank(p, (v + n - 1) % n);
+}
+
+/* To the root by halves, of which it takes two vectors at most. */
+static void reduce_halving(struct plan *p)
+{
+    uint32_t n = impi_group_num_masters(p->g);
+
+    p->part = IMPI_BUF_ACC;
+    plan_halving(p, &(struct plan_halving){.who = vertex_from_root,
+                                           .me = (vertex(p) + 1) % n,
+                                           .n = n,
+                                           .to = 1,
+                                           .what = PLAN_TO_ONE});
+}
+
+static void plan_halve_runs(struct plan *p, plan_who_f *who, uint32_t to,
+                            enum plan_halves what)
+{
+    plan_halving(p, &(struct plan_halving){.who = who,
+                                           .me = p->runs.own,
+                                           .n = p->runs.n,
+                                           .to = to,
+                                           .in_order = true,
+                                           .what = what});
+}
+
 /* The root stands in for the last one of its run. */
 static uint32_t root_or_last(const struct plan *p, uint32_t run)
 {
@@ -215,14 +274,16 @@ static uint32_t run_of(const struct plan *p, uint32_t rank)
     return low;
 }
 
-static void fold_by_runs(struct plan *p)
+static void fold_by_runs(struct plan *p, const struct impi_coll_rules *rules)
 {
     uint32_t speaker = root_or_last(p, p->runs.own), head = plan_run_head(p);
 
     p->part = IMPI_BUF_OWN;
     plan_fold(p, p->rank - head, plan_run_length(p, p->runs.own),
               speaker - head, plan_in_run);
-    if (p->rank == speaker)
+    if (p->rank == speaker && spares_bytes(rules, p->runs.n))
+        plan_halve_runs(p, root_or_last, run_of(p, p->root), PLAN_TO_ONE);
+    else if (p->rank == speaker)
         plan_fold(p, p->runs.own, p->runs.n, run_of(p, p->root), root_or_last);
     if (p->rank == p->root)
         plan_fold_end(p);
@@ -235,7 +296,7 @@ static void plan_reduce(struct plan *p, const struct impi_coll_rules *rules,
     p->tag = IMPI_REDUCE_TAG;
     if (!commutes && rules->few_rounds) {
         if (plan_find_runs(p))
-            fold_by_runs(p);
+            fold_by_runs(p, rules);
         return;
     }
     if (!commutes) {
@@ -247,7 +308,9 @@ static void plan_reduce(struct plan *p, const struct impi_coll_rules *rules,
                IMPI_BUF_OWN);
     if (!is_speaker(p))
         return;
-    if (impi_coll_is_linear(p->g, rules))
+    if (spares_bytes(rules, impi_group_num_masters(p->g)))
+        reduce_halving(p);
+    else if (impi_coll_is_linear(p->g, rules))
         reduce_linear(p);
     else
         plan_tree_up(p, vertex(p), impi_group_num_masters(p->g), vertex_rank);
@@ -331,14 +394,6 @@ static void plan_fold_exchange(struct plan *p)
         plan_exchange(p, p->runs.own, p->runs.n, plan_last_of_run);
 }
 
-/* Halves and back send the vector twice and not once in each exchange; where
- * the masters are no power of two, by unlike parts, a third more than that, and
- * once more. */
-static bool saves_bytes(uint32_t n)
-{
-    return n >= 4 && (is_power_of_two(n) || n > 8);
-}
-
 static void allreduce_by_exchange(struct plan *p,
                                   const struct impi_coll_rules *rules)
 {
@@ -347,8 +402,11 @@ static void allreduce_by_exchange(struct plan *p,
     if (!rules->few_rounds || !rules->is_long || !saves_bytes(n))
         plan_reduce_exchange(p);
     else if (plan_reduce_locally(p))
-        plan_halving(p, impi_group_local_master_num(p->g, p->rank), n,
-                     master_of, false, PLAN_ALL_PARTS);
+        plan_halving(p, &(struct plan_halving){
+                            .who = master_of,
+                            .me = impi_group_local_master_num(p->g, p->rank),
+                            .n = n,
+                            .what = PLAN_ALL_PARTS});
     plan_local(p, IMPI_STEP_LOCAL_BCAST,
                impi_group_local_master_rank(p->g, p->rank), IMPI_BUF_ACC);
 }
@@ -360,11 +418,10 @@ static void allreduce_by_runs(struct plan *p,
     uint32_t n = plan_run_length(p, p->runs.own),
              last = plan_last_of_run(p, p->runs.own);
 
-    if (!rules->few_bytes || !rules->is_long || !saves_bytes(p->runs.n))
+    if (!spares_bytes(rules, p->runs.n))
         plan_fold_exchange(p);
     else if (plan_fold_run(p))
-        plan_halving(p, p->runs.own, p->runs.n, plan_last_of_run, true,
-                     PLAN_ALL_PARTS);
+        plan_halve_runs(p, plan_last_of_run, 0, PLAN_ALL_PARTS);
     if (p->runs.n == impi_group_num_masters(p->g))
         plan_local(p, IMPI_STEP_LOCAL_BCAST, last, IMPI_BUF_ACC);
     else
@@ -506,8 +563,10 @@ static void reduce_scatter_by_clients(struct plan *p,
         plan_reduce_exchange(p);
     } else if (plan_reduce_locally(p)) {
         plan_parts_of_clients(p);
-        plan_halving(p, num, impi_group_num_masters(g), master_of, false,
-                     PLAN_OWN_PART);
+        plan_halving(p, &(struct plan_halving){.who = master_of,
+                                               .me = num,
+                                               .n = impi_group_num_masters(g),
+                                               .what = PLAN_OWN_PART});
     }
     hand_out(p, impi_group_master_rank(g, num),
              impi_group_locals_to_master(g, num), 0,
@@ -524,8 +583,7 @@ static void reduce_scatter_by_runs(struct plan *p,
         plan_fold_exchange(p);
     } else if (plan_fold_run(p)) {
         plan_parts_of_runs(p);
-        plan_halving(p, p->runs.own, p->runs.n, plan_last_of_run, true,
-                     PLAN_OWN_PART);
+        plan_halve_runs(p, plan_last_of_run, 0, PLAN_OWN_PART);
     }
     hand_out(p, last, NULL, plan_run_head(p), plan_run_length(p, p->runs.own));
 }

@@ -89,9 +89,11 @@ struct impi_schedule {
     struct impi_parts parts;
 };
 
-/* Vectors of an Allreduce of so many bytes on the wire are long: whoever has
- * few_rounds knows the same number. */
+/* Vectors of so many bytes on the wire are long, and no piece of a Bcast is
+ * longer than that: whoever has few_rounds, few_bytes knows the same numbers.
+ */
 #define IMPI_COLL_LONG (256 * 1024)
+#define IMPI_COLL_PIECE (1024 * 1024 * 1024)
 
 struct impi_coll_rules {
     uint32_t maxlinear; /* negotiated COLL_MAXLINEAR */
@@ -112,6 +114,9 @@ struct impi_coll_rules {
     /* The vectors are long: what takes more rounds for fewer bytes is better.
      */
     bool is_long;
+    /* Into so many pieces a long Bcast is cut, of which each goes by parts; 0
+     * is 1. */
+    uint32_t pieces;
     /* Bits of master numbers: all Bcasts from these clients are sent by the
      * master, which gets them from the root first.  Bcasts from two roots
      * then come in their order to a peer that matches by arrival. */
@@ -122,7 +127,9 @@ struct impi_coll_rules {
  * process `rank`.  Return 0, or -1 with errno ENOMEM. */
 int impi_schedule_barrier(struct impi_schedule *s, const struct impi_group *g,
                           const struct impi_coll_rules *rules, uint32_t rank);
-/* buf is IMPI_BUF_DATA. */
+/* buf is IMPI_BUF_DATA.  By parts, which are of bytes on the wire, an
+ * IMPI_STEP_LOCAL_OTHER stands before and behind their steps: between the two
+ * the data have this form. */
 int impi_schedule_bcast(struct impi_schedule *s, const struct impi_group *g,
                         const struct impi_coll_rules *rules, uint32_t rank,
                         uint32_t root);

@@ -114,6 +114,24 @@ static void double_up(struct plan *p, struct halves *h)
     }
 }
 
+/* And back to the one at place `to`. */
+static void gather_up(struct plan *p, struct halves *h, uint32_t to)
+{
+    for (; h->n < h->even; h->n *= 2) {
+        uint32_t peer = h->me ^ h->n;
+        uint32_t other = h->low ^ h->n;
+
+        if ((h->me ^ to) & h->n) {
+            plan_part_of(p, IMPI_STEP_SEND, h, peer, IMPI_BUF_ACC, h->low,
+                         h->n);
+            return;
+        }
+        plan_part_of(p, IMPI_STEP_RECV, h, peer, IMPI_BUF_ACC, other, h->n);
+        if (other < h->low)
+            h->low = other;
+    }
+}
+
 static struct halves halves_of(uint32_t v, uint32_t n, bool in_order)
 {
     int bits = impi_hibit(n, 32);
@@ -128,37 +146,128 @@ static struct halves halves_of(uint32_t v, uint32_t n, bool in_order)
     return h;
 }
 
-/* What the pair's other one gets in the end. */
-static void part_of_pair(const struct halves *h, bool all, uint32_t *from,
-                         uint32_t *to)
+/* The other one of its pair, which is not in the exchange, gets its part of
+ * what there is. */
+static void end_pair(struct plan *p, const struct plan_halving *how,
+                     const struct halves *h, enum impi_step_kind kind)
 {
-    *from = all ? 0 : first_part(h, h->me);
-    *to = all ? h->even + h->extra : *from + 1;
+    uint32_t peer = how->who(p, how->me ^ 1), other = how->me & ~UINT32_C(1);
+    uint32_t own = first_part(h, h->me);
+
+    if (how->what == PLAN_OWN_PART)
+        plan_parts(p, kind, peer, IMPI_BUF_ACC, own, own + 1);
+    else if (how->what == PLAN_ALL_PARTS || other == how->to)
+        plan_parts(p, kind, peer, IMPI_BUF_ACC, 0, how->n);
 }
 
-void plan_halving(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who,
-                  bool in_order, enum plan_halves what)
+void plan_halving(struct plan *p, const struct plan_halving *how)
 {
-    struct halves h = halves_of(me, n, in_order);
-    bool paired = me < 2 * h.extra, all = what == PLAN_ALL_PARTS;
-    uint32_t from, to;
+    struct halves h = halves_of(how->me, how->n, how->in_order);
+    bool paired = how->me < 2 * h.extra;
 
-    h.who = who;
-    p->s->parts.n = n;
-    part_of_pair(&h, all, &from, &to);
-    if (paired && me % 2 == 0) {
-        plan_send(p, who(p, me + 1), p->part);
-        plan_parts(p, IMPI_STEP_RECV, who(p, me + 1), IMPI_BUF_ACC, from, to);
+    h.who = how->who;
+    p->s->parts.n = how->n;
+    if (paired && how->me % 2 == 0) {
+        plan_send(p, how->who(p, how->me + 1), p->part);
+        end_pair(p, how, &h, IMPI_STEP_RECV);
+        p->part = IMPI_BUF_ACC;
         return;
     }
     if (paired)
-        plan_take_lower(p, who(p, me - 1));
+        plan_take_lower(p, how->who(p, how->me - 1));
     plan_put_in_order(p);
     halve(p, &h);
-    if (all)
+    if (how->what == PLAN_ALL_PARTS)
         double_up(p, &h);
+    else if (how->what == PLAN_TO_ONE)
+        gather_up(p, &h, halves_of(how->to, how->n, how->in_order).me);
     if (paired)
-        plan_parts(p, IMPI_STEP_SEND, who(p, me - 1), IMPI_BUF_ACC, from, to);
+        end_pair(p, how, &h, IMPI_STEP_SEND);
+}
+
+/* ---- from one to all ---- */
+
+/* Vertices 0 to n - 1 of a tree: v has what comes for itself and those behind
+ * it, as many in all as its lowest bit says. */
+struct spread {
+    uint32_t me, n;
+    plan_who_f *who;
+    uint32_t first; /* part of vertex 0 */
+};
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t span(const struct spread *t, uint32_t v)
+{
+    return v == 0 ? UINT32_C(1) << impi_cubedim(t->n) : v & -v;
+}
+
+static void spread_parts(struct plan *p, const struct spread *t)
+{
+    uint32_t size = span(t, t->me), end = least(t->me + size, t->n);
+
+    if (t->me > 0)
+        plan_parts(p, IMPI_STEP_RECV, t->who(p, t->me - size), IMPI_BUF_DATA,
+                   t->first + t->me, t->first + end);
+    for (uint32_t half = size / 2; half > 0; half /= 2) {
+        uint32_t to = t->me + half;
+
+        if (to < t->n)
+            plan_parts(p, IMPI_STEP_SEND, t->who(p, to), IMPI_BUF_DATA,
+                       t->first + to, t->first + least(to + half, t->n));
+    }
+}
+
+/* m parts from `from` on, around the end, that `to` does not have. */
+static void pass(struct plan *p, const struct spread *t,
+                 enum impi_step_kind kind, uint32_t peer, uint32_t to,
+                 uint32_t from, uint32_t m)
+{
+    uint32_t end = least(from + m, t->n), around = from + m - end;
+    bool has = from >= to && end <= to + span(t, to);
+
+    if (!has) {
+        plan_parts(p, kind, t->who(p, peer), IMPI_BUF_DATA, t->first + from,
+                   t->first + end);
+        plan_with_next(p);
+    }
+    if (around > 0) {
+        plan_parts(p, kind, t->who(p, peer), IMPI_BUF_DATA, t->first,
+                   t->first + around);
+        plan_with_next(p);
+    }
+}
+
+/* Each has the d parts from its own on, or those of its d neighbours where n is
+ * a power of two; from those d ahead come the next ones. */
+static void pass_around(struct plan *p, const struct spread *t)
+{
+    for (uint32_t d = 1; d < t->n; d <<= 1) {
+        bool even = is_power_of_two(t->n);
+        uint32_t me = t->me, m = least(d, t->n - d);
+        uint32_t ahead = even ? me ^ d : (me + d) % t->n;
+        uint32_t behind = even ? me ^ d : (me + t->n - d) % t->n;
+        uint32_t low = even ? ~(d - 1) : ~UINT32_C(0);
+
+        pass(p, t, IMPI_STEP_SEND, behind, behind, me & low, m);
+        pass(p, t, IMPI_STEP_RECV, ahead, me, ahead & low, m);
+        plan_end_row(p);
+    }
+}
+
+void plan_parts_down(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who,
+                     uint32_t pieces)
+{
+    struct spread t = {.me = me, .n = n, .who = who};
+
+    p->s->parts.n = n * pieces;
+    for (; t.first < n * pieces; t.first += n) {
+        spread_parts(p, &t);
+        pass_around(p, &t);
+    }
 }
 
 /* ---- parts of blocks ---- */

@@ -117,10 +117,18 @@ void plan_exchange(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who);
 /* ---- schedule_parts.c ---- */
 
 /* acc of vertices 0 to n - 1, by halves: each has its own part then, or
- * everybody everything.  in_order: of an operation that does not commute. */
-enum plan_halves { PLAN_OWN_PART, PLAN_ALL_PARTS };
-void plan_halving(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who,
-                  bool in_order, enum plan_halves what);
+ * everybody everything, or vertex `to`. */
+enum plan_halves { PLAN_OWN_PART, PLAN_ALL_PARTS, PLAN_TO_ONE };
+struct plan_halving {
+    plan_who_f *who;
+    uint32_t me, n, to;
+    bool in_order; /* the operation does not commute */
+    enum plan_halves what;
+};
+void plan_halving(struct plan *p, const struct plan_halving *how);
+/* data of vertex 0 to all, by `pieces` times n parts. */
+void plan_parts_down(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who,
+                     uint32_t pieces);
 /* For a Reduce_scatter: parts are the blocks of clients, or of runs, in the
  * order in which they are halved. */
 void plan_parts_of_clients(struct plan *p);

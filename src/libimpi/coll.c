@@ -13,6 +13,7 @@
 #include "impi/constants.h"
 #include "libimpi/buffer.h"
 #include "libimpi/coll_packed.h"
+#include "libimpi/coll_parts.h"
 #include "libimpi/coll_rounds.h"
 #include "libimpi/comm_make.h"
 #include "libimpi/data.h"
@@ -416,30 +417,10 @@ static int coll_add_buffers(struct coll *x, bool commutes)
     return rc;
 }
 
-/* Where the steps move parts: of `all`, or, with the elements of each rank's
- * block, of these. */
-static int cut_vector(struct coll *x, int64_t all)
-{
-    const struct impi_parts *parts = &x->steps.parts;
-    int64_t *cuts;
-
-    if (parts->n == 0)
-        return MPI_SUCCESS;
-    cuts = coll_keep(x, calloc((size_t)parts->n + 1, sizeof(*cuts)));
-    if (!cuts)
-        return MPI_ERR_NO_MEM;
-    impi_parts_cut(parts, x->lens, all, cuts);
-    x->cuts = cuts;
-    return MPI_SUCCESS;
-}
-
-/* All have the same elements. */
+/* All have the same of it. */
 static bool is_long(const struct coll *x)
 {
-    struct type_info info;
-
-    return type_look_up(&info, x->type) == MPI_SUCCESS &&
-           info.wire * (uint64_t)x->count >= IMPI_COLL_LONG;
+    return parts_wire(x) >= IMPI_COLL_LONG;
 }
 
 /* Count, type, operation. */
@@ -486,6 +467,7 @@ static int schedule_reduce(struct coll *x, enum impi_role role, uint32_t root,
     struct impi_sides sides = coll_sides(x->c);
     uint32_t me = (uint32_t)x->c->rank;
 
+    r.is_long = r.few_bytes && is_long(x);
     if (x->c->inter)
         return impi_schedule_inter_reduce(&x->steps, g, me, &sides, role, root,
                                           commutes);
@@ -510,6 +492,8 @@ static int make_reduce(struct coll *x, const void *in, void *out, int count,
                                 role == IMPI_ROLE_ROOT ? out : COLL_NO_BUFFER);
     if (rc == MPI_SUCCESS)
         rc = coll_made(schedule_reduce(x, role, rank, commutes));
+    if (rc == MPI_SUCCESS)
+        rc = parts_cut(x, x->count);
     return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
 }
 
@@ -543,7 +527,7 @@ int coll_make_allreduce(struct coll *x, const void *in, void *out, int count,
         rc = coll_made(impi_schedule_allreduce(&x->steps, x->c->units, &r,
                                                (uint32_t)x->c->rank, commutes));
     if (rc == MPI_SUCCESS)
-        rc = cut_vector(x, x->count);
+        rc = parts_cut(x, x->count);
     return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
 }
 
@@ -758,7 +742,7 @@ static int make_reduce_scatter(struct coll *x, const void *own,
     if (rc == MPI_SUCCESS)
         rc = place_blocks(x, parts);
     if (rc == MPI_SUCCESS)
-        rc = cut_vector(x, x->count);
+        rc = parts_cut(x, x->count);
     if (rc == MPI_SUCCESS)
         rc = coll_add_buffers(x, commutes);
     return rc == MPI_SUCCESS ? set_blocks(x) : rc;
@@ -1069,15 +1053,23 @@ static uint32_t by_master(const struct impi_comm *c)
 static int make_bcast(struct coll *x, void *buf, int count, MPI_Datatype type,
                       uint32_t root)
 {
-    struct impi_coll_rules r = coll_rules();
-
-    r.by_master = by_master(x->c);
+    const struct impi_group *g = x->c->units;
+    struct impi_coll_rules r = rules_of(x->c);
+    uint32_t me = (uint32_t)x->c->rank;
+    int rc;
 
     coll_use(x, IMPI_BUF_DATA, buf);
     x->count = count;
     x->type = type;
-    return coll_made(impi_schedule_bcast(&x->steps, x->c->units, &r,
-                                         (uint32_t)x->c->rank, root));
+    r.by_master = by_master(x->c);
+    if (r.few_bytes && impi_group_num_masters(g) > 2) {
+        r.is_long = is_long(x);
+        r.pieces = (uint32_t)(parts_wire(x) / IMPI_COLL_PIECE) + 1;
+    }
+    rc = coll_made(impi_schedule_bcast(&x->steps, g, &r, me, root));
+    return rc == MPI_SUCCESS
+               ? parts_broadcast(x, impi_group_are_local(g, me, root))
+               : rc;
 }
 
 int coll_bcast(struct impi_comm *c, void *buf, int count, MPI_Datatype type,
@@ -1088,11 +1080,23 @@ int coll_bcast(struct impi_comm *c, void *buf, int count, MPI_Datatype type,
     return coll_run(x, make_bcast(x, buf, count, type, (uint32_t)root), NULL);
 }
 
+static int make_inter_bcast(struct coll *x, void *buf, int count,
+                            MPI_Datatype type, enum impi_role role,
+                            uint32_t root)
+{
+    struct impi_sides sides = coll_sides(x->c);
+
+    coll_use(x, IMPI_BUF_DATA, buf);
+    x->count = count;
+    x->type = type;
+    return coll_made(impi_schedule_inter_bcast(
+        &x->steps, x->c->units, (uint32_t)x->c->rank, &sides, role, root));
+}
+
 static int user_bcast(struct impi_comm *c, void *buf, int count,
                       MPI_Datatype type, int root, MPI_Request *request)
 {
     struct coll *x = coll_new(c);
-    struct impi_sides sides = coll_sides(c);
     enum impi_role role;
     uint32_t rank;
     int rc = coll_role(c, root, &role, &rank);
@@ -1103,11 +1107,10 @@ static int user_bcast(struct impi_comm *c, void *buf, int count,
         rc = MPI_ERR_TYPE;
     if (rc == MPI_SUCCESS)
         rc = buffer_check(buf, count, type);
-    if (rc == MPI_SUCCESS)
-        rc = make_bcast(x, buf, count, type, c->inter ? 0 : rank);
+    if (rc == MPI_SUCCESS && !c->inter)
+        rc = make_bcast(x, buf, count, type, rank);
     if (rc == MPI_SUCCESS && c->inter)
-        rc = coll_made(impi_schedule_inter_bcast(
-            &x->steps, c->units, (uint32_t)c->rank, &sides, role, rank));
+        rc = make_inter_bcast(x, buf, count, type, role, rank);
     return coll_run(x, rc, request);
 }
 

@@ -122,6 +122,10 @@ static void message_of(const struct coll *x, const struct impi_step *s,
         m->buf = block_at(b, (int)s->block);
         m->count = block_count(b, (int)s->block);
         m->type = block_type(b, (int)s->block);
+    } else if (s->nparts > 0 && x->wire) {
+        m->buf = x->wire + x->cuts[s->part];
+        m->count = part_length(x, s);
+        m->type = MPI_BYTE;
     } else if (s->nparts > 0) {
         m->buf = part_at(x, s, s->buf);
         m->count = part_length(x, s);

@@ -34,8 +34,10 @@ struct coll {
     MPI_Datatype type;
     MPI_Op op;
     struct blocks out, in;
-    const int64_t
-        *cuts; /* elements before each part, and of all (schedule.h) */
+    /* Before each part, and of all (schedule.h): elements, or bytes at `wire`.
+     */
+    const int64_t *cuts;
+    char *wire;
     /* Of the ranks' blocks the elements, and those before them, by rank and in
      * the order of the parts. */
     const int *lens, *by_rank, *places;

@@ -133,17 +133,44 @@ static void reduce(struct function *in, struct function *out, int n, int round)
     is_fold(out, n, members - 1, round, 0);
 }
 
+/* What the root has, to some as ints without a gap. */
+static void long_bcast(struct function *f, int n, int round)
+{
+    int root = draw(1 << 20) % members, *flat = malloc((size_t)n * 8);
+
+    for (int i = 0; i < n; i++)
+        f[i] = me == root ? of(root, round, i) : (struct function){-1, -7, -1};
+    if (me == root || me % 3 > 0)
+        MPI_Bcast(f, n, type, root, comm);
+    else
+        MPI_Bcast(flat, 2 * n, MPI_INT, root, comm);
+    for (int i = 0; i < n; i++) {
+        struct function want = of(root, round, i);
+
+        if (me != root && me % 3 == 0)
+            CHECK(flat[2 * i] == want.a && flat[2 * i + 1] == want.b);
+        else
+            CHECK(f[i].a == want.a && f[i].b == want.b && f[i].gap == -7);
+    }
+    free(flat);
+}
+
 /* Long enough to go by parts. */
 static void long_fold(int round)
 {
     struct function *in = malloc(LONG * sizeof(*in));
     struct function *out = malloc(LONG * sizeof(*out));
-    int n = LONG - draw(5000);
+    int n = LONG - draw(5000), root = draw(1 << 20) % members;
 
     own(in, n, round);
     untouched(out, n);
     MPI_Allreduce(in, out, n, type, op, comm);
     is_fold(out, n, members - 1, round, 0);
+    untouched(out, n);
+    MPI_Reduce(in, out, n, type, op, root, comm);
+    if (me == root)
+        is_fold(out, n, members - 1, round, 0);
+    long_bcast(in, n, round);
     free(in);
     free(out);
 }
@@ -208,6 +235,12 @@ static void sums(int round)
     for (int i = 0; i < n || i < all; i++)
         in[i] = i * 3 + who[me];
     MPI_Allreduce(in, out, n, MPI_INT, MPI_SUM, comm);
+    for (int i = 0; i < n; i++)
+        CHECK(out[i] == i * 3 * members + ranks);
+    MPI_Reduce(in, out, n, MPI_INT, MPI_SUM, members - 1, comm);
+    for (int i = 0; me + 1 == members && i < n; i++)
+        CHECK(out[i] == i * 3 * members + ranks);
+    MPI_Bcast(out, n, MPI_INT, members - 1, comm);
     for (int i = 0; i < n; i++)
         CHECK(out[i] == i * 3 * members + ranks);
     MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, comm);

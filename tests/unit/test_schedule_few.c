@@ -198,6 +198,56 @@ static void long_allreduce_in_order_sends_few_bytes(void **state)
     }
 }
 
+/* Nobody sends or takes more than two vectors; between clients each goes once
+ * to each. */
+static void long_bcast_sends_few_bytes(void **state)
+{
+    EACH_SHAPE
+    {
+        uint32_t root = draw(world.g.size), n = world.g.nmasters;
+        struct counted c;
+
+        world.rules.is_long = world.rules.few_bytes = true;
+        world.rules.pieces = 1 + draw(3);
+        world_fill(IMPI_BUF_DATA);
+        world.p[root].buf[IMPI_BUF_DATA].n = 70;
+        ALL(impi_schedule_bcast(&world.p[r].s, &world.g, &world.rules, r,
+                                root));
+        c = world_run();
+        assert_true(c.vectors < 2 && c.taken < 1.0001);
+        assert_true(c.sum > n - 1.0001 && c.sum < n - 0.9999);
+        for (uint32_t r = 0; r < world.g.size; r++)
+            assert_int_equal(world.p[r].buf[IMPI_BUF_DATA].n, 70);
+    }
+}
+
+/* The root takes two vectors at most, or one more where it is the one too many
+ * of a pair. */
+static void long_reduce_takes_few_bytes(void **state)
+{
+    EACH_SHAPE
+    {
+        uint32_t root = draw(world.g.size);
+        bool commutes = draw(2);
+        uint32_t n = commutes ? world.g.nmasters : runs;
+        struct counted c;
+
+        world.any_order = commutes;
+        world.rules.is_long = world.rules.few_bytes = true;
+        world_fill(IMPI_BUF_NONE);
+        ALL(impi_schedule_reduce(&world.p[r].s, &world.g, &world.rules, r, root,
+                                 commutes));
+        c = world_run();
+        if (n >= 4 && (n & (n - 1)) == 0)
+            assert_true(c.taken < 2);
+        else if (n > 8)
+            assert_true(c.taken < 3.34 && c.vectors < 3);
+        assert_true(n > world.rules.maxlinear ||
+                    c.rounds <= 2 * exchanges_for(n) + 1);
+        value_is(&world.p[root].buf[IMPI_BUF_ACC], 0, world.g.size);
+    }
+}
+
 /* Each gets its own block, and what is in it is of all. */
 static void blocks_are_by_rank(const struct impi_schedule *s)
 {
@@ -342,6 +392,8 @@ int main(void)
         cmocka_unit_test(commutative_allreduce_of_any_number_of_clients),
         cmocka_unit_test(long_allreduce_sends_few_bytes),
         cmocka_unit_test(long_allreduce_in_order_sends_few_bytes),
+        cmocka_unit_test(long_bcast_sends_few_bytes),
+        cmocka_unit_test(long_reduce_takes_few_bytes),
         cmocka_unit_test(reduce_scatter_hands_out_what_is_folded),
         cmocka_unit_test(barrier_waits_for_everybody),
         cmocka_unit_test(

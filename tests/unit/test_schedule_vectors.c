@@ -42,7 +42,7 @@ struct process {
     bool sent, done;
     struct letter *mail, **mail_end;
     struct element buf[IMPI_NBUFS][ELEMENTS];
-    int64_t cuts[RANKS + 1];
+    int64_t cuts[4 * RANKS + 1];
     int by_rank[RANKS], places[RANKS];
     uint32_t got; /* of a reduction inside of a client */
 };
@@ -386,11 +386,47 @@ static void allreduce_gives_all_of_it_to_everybody(void **state)
     }
 }
 
+static void reduce_gives_all_of_it_to_the_root(void **state)
+{
+    EACH_SHAPE
+    {
+        uint32_t root = draw(all.g.size);
+
+        fill();
+        ALL(impi_schedule_reduce(&all.p[r].s, &all.g, &all.rules, r, root,
+                                 all.commutes));
+        run(NULL);
+        for (int i = 0; i < all.count; i++)
+            assert_true(is_fold(&all.p[root].buf[IMPI_BUF_ACC][i], i));
+    }
+}
+
+static void bcast_gives_everybody_what_the_root_has(void **state)
+{
+    EACH_SHAPE
+    {
+        uint32_t root = draw(all.g.size);
+
+        all.rules.pieces = draw(4);
+        all.rules.by_master = draw(4) ? 0 : draw(1 << 20);
+        for (int i = 0; i < all.count; i++)
+            all.p[root].buf[IMPI_BUF_DATA][i] = own(root, i);
+        ALL(impi_schedule_bcast(&all.p[r].s, &all.g, &all.rules, r, root));
+        run(NULL);
+        for (uint32_t r = 0; r < all.g.size; r++)
+            assert_memory_equal(all.p[r].buf[IMPI_BUF_DATA],
+                                all.p[root].buf[IMPI_BUF_DATA],
+                                (size_t)all.count * sizeof(struct element));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reduce_scatter_gives_each_its_block),
         cmocka_unit_test(allreduce_gives_all_of_it_to_everybody),
+        cmocka_unit_test(reduce_gives_all_of_it_to_the_root),
+        cmocka_unit_test(bcast_gives_everybody_what_the_root_has),
     };
 
     return cmocka_run_group_tests_name("schedule_vectors", tests, NULL, NULL);
