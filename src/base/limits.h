@@ -61,6 +61,8 @@
 /* There: Alltoall of short blocks goes by way of others among so many. */
 #define SF_IMPI_ROUNDS_LEAST 5
 #define SF_IMPI_ROUNDS_BLOCK_MAX 2048
+/* Elsewhere: short blocks of an Allgather go straight among so many. */
+#define SF_IMPI_STRAIGHT_MAX 16
 #define SF_IMPI_TAGUB_MIN 32767 /* section 3.9 */
 /* Commands of one MPI_Comm_spawn_multiple, as srun takes components; steps that
  * one launch has had started and that still run. */

@@ -326,18 +326,13 @@ int impi_schedule_reduce(struct impi_schedule *s, const struct impi_group *g,
     return plan_finish(&p);
 }
 
-static uint32_t master_of(const struct plan *p, uint32_t num)
-{
-    return impi_group_master_rank(p->g, num);
-}
-
 /* Recursive doubling: after step k groups of 2^k masters have the same acc.
  * Both of a pair put the higher one's partial result first, so that they have
  * the same bits. */
 static void exchange(struct plan *p)
 {
     plan_exchange_among(p, impi_group_local_master_num(p->g, p->rank),
-                        impi_group_num_masters(p->g), 0, master_of, false);
+                        impi_group_num_masters(p->g), 0, plan_master_of, false);
 }
 
 /* Masters that commute: half of the rounds of Reduce and Bcast, or little more
@@ -372,7 +367,7 @@ static void plan_reduce_exchange(struct plan *p)
         exchange(p);
     else if (p->rank == master)
         plan_exchange(p, impi_group_local_master_num(p->g, master), n,
-                      master_of);
+                      plan_master_of);
 }
 
 /* In order, to the last one of each run.  True: it is this process. */
@@ -403,7 +398,7 @@ static void allreduce_by_exchange(struct plan *p,
         plan_reduce_exchange(p);
     else if (plan_reduce_locally(p))
         plan_halving(p, &(struct plan_halving){
-                            .who = master_of,
+                            .who = plan_master_of,
                             .me = impi_group_local_master_num(p->g, p->rank),
                             .n = n,
                             .what = PLAN_ALL_PARTS});
@@ -563,7 +558,7 @@ static void reduce_scatter_by_clients(struct plan *p,
         plan_reduce_exchange(p);
     } else if (plan_reduce_locally(p)) {
         plan_parts_of_clients(p);
-        plan_halving(p, &(struct plan_halving){.who = master_of,
+        plan_halving(p, &(struct plan_halving){.who = plan_master_of,
                                                .me = num,
                                                .n = impi_group_num_masters(g),
                                                .what = PLAN_OWN_PART});

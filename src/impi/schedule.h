@@ -76,8 +76,9 @@ struct impi_step {
 /* The parts that steps move. */
 struct impi_parts {
     uint32_t n; /* 0: there are none */
-    /* NULL: they are about as long as each other.  Of a Reduce_scatter part i
-     * is the blocks of ranks[first[i]] to ranks[first[i + 1] - 1]. */
+    /* NULL: they are about as long as each other.  Of a Reduce_scatter or an
+     * Allgather part i is the blocks of ranks[first[i]] to ranks[first[i + 1] -
+     * 1]. */
     const uint32_t *first, *ranks;
     uint32_t *made; /* memory of these, where it is the schedule's */
 };
@@ -166,6 +167,11 @@ int impi_schedule_gather_masters(struct impi_schedule *s,
 /* From the root's OUT blocks to everybody's only IN. */
 int impi_schedule_scatter(struct impi_schedule *s, const struct impi_group *g,
                           uint32_t rank, uint32_t root, bool self, int32_t tag);
+/* Everybody's block to all, by clients: parts of data, which are the clients'
+ * blocks, go from master to master.  The first step, an IMPI_STEP_LOCAL_OTHER,
+ * brings those of a client to its master; the last one all of it back. */
+int impi_schedule_allgather(struct impi_schedule *s, const struct impi_group *g,
+                            uint32_t rank, int32_t tag);
 /* From everybody's OUT blocks (or its only one) to everybody's IN blocks. */
 int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
                            uint32_t rank, bool self, int32_t tag);

@@ -50,6 +50,20 @@ int impi_schedule_scatter(struct impi_schedule *s, const struct impi_group *g,
     return plan_finish(&p);
 }
 
+int impi_schedule_allgather(struct impi_schedule *s, const struct impi_group *g,
+                            uint32_t rank, int32_t tag)
+{
+    PLAN(p, .tag = tag);
+
+    plan_parts_of_clients(&p);
+    plan_local(&p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
+    if (impi_group_is_master(g, rank))
+        plan_parts_around(&p, impi_group_local_master_num(g, rank),
+                          impi_group_num_masters(g), plan_master_of);
+    plan_local(&p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
+    return plan_finish(&p);
+}
+
 /* Each begins with its own successor, so that nobody is everybody's first. */
 int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
                            uint32_t rank, bool self, int32_t tag)

@@ -185,14 +185,15 @@ void plan_halving(struct plan *p, const struct plan_halving *how)
         end_pair(p, how, &h, IMPI_STEP_SEND);
 }
 
-/* ---- from one to all ---- */
+/* ---- from one to all, from all to all ---- */
 
 /* Vertices 0 to n - 1 of a tree: v has what comes for itself and those behind
- * it, as many in all as its lowest bit says. */
+ * it, as many in all as its lowest bit says.  Or each has its own. */
 struct spread {
     uint32_t me, n;
     plan_who_f *who;
     uint32_t first; /* part of vertex 0 */
+    bool all;       /* from all */
 };
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -202,6 +203,8 @@ static uint32_t least(uint32_t a, uint32_t b)
 
 static uint32_t span(const struct spread *t, uint32_t v)
 {
+    if (t->all)
+        return 1;
     return v == 0 ? UINT32_C(1) << impi_cubedim(t->n) : v & -v;
 }
 
@@ -268,6 +271,13 @@ void plan_parts_down(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who,
         spread_parts(p, &t);
         pass_around(p, &t);
     }
+}
+
+void plan_parts_around(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who)
+{
+    struct spread t = {.me = me, .n = n, .who = who, .all = true};
+
+    pass_around(p, &t);
 }
 
 /* ---- parts of blocks ---- */

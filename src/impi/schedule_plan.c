@@ -124,6 +124,11 @@ void plan_end_row(struct plan *p)
         p->s->steps[p->s->count - 1].more = false;
 }
 
+uint32_t plan_master_of(const struct plan *p, uint32_t v)
+{
+    return impi_group_master_rank(p->g, v);
+}
+
 void plan_tree_down(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who,
                     enum impi_step_buf buf)
 {

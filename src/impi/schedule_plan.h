@@ -74,6 +74,7 @@ void plan_end_row(struct plan *p);
  * their ranks.  Down: from vertex 0 to all.  Up: acc of all into that of
  * vertex 0. */
 typedef uint32_t plan_who_f(const struct plan *p, uint32_t v);
+uint32_t plan_master_of(const struct plan *p, uint32_t v);
 void plan_tree_down(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who,
                     enum impi_step_buf buf);
 void plan_tree_up(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who);
@@ -129,6 +130,9 @@ void plan_halving(struct plan *p, const struct plan_halving *how);
 /* data of vertex 0 to all, by `pieces` times n parts. */
 void plan_parts_down(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who,
                      uint32_t pieces);
+/* Of each vertex its part to all. */
+void plan_parts_around(struct plan *p, uint32_t me, uint32_t n,
+                       plan_who_f *who);
 /* For a Reduce_scatter: parts are the blocks of clients, or of runs, in the
  * order in which they are halved. */
 void plan_parts_of_clients(struct plan *p);

@@ -12,6 +12,7 @@
 
 #include "impi/constants.h"
 #include "libimpi/buffer.h"
+#include "libimpi/coll_gathered.h"
 #include "libimpi/coll_packed.h"
 #include "libimpi/coll_parts.h"
 #include "libimpi/coll_rounds.h"
@@ -122,6 +123,9 @@ static int make_allgather(struct coll *x, struct blocks own, struct blocks in)
         rc = blocks_check(&own, 1);
     x->in = in;
     x->out = own;
+    if (rc == MPI_SUCCESS &&
+        gathered_is_better(x->c, &in, rules_of(x->c).few_bytes))
+        return gathered_make(x);
     return rc == MPI_SUCCESS ? schedule_all(x, self) : rc;
 }
 

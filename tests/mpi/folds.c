@@ -4,7 +4,8 @@
  *
  * Reductions of an operation that does not commute, beside a plain fold in rank
  * order: of the world and of parts of it whose ranks are in any order, in place
- * and not, one after the other and two at once.
+ * and not, one after the other and two at once.  And broadcasts and gathers, of
+ * long vectors, too.
  */
 #include "check.h"
 
@@ -175,6 +176,69 @@ static void long_fold(int round)
     free(out);
 }
 
+/* Blocks of unlike lengths, some none, with gaps between; in place, too. */
+static void gather(int round)
+{
+    int *counts = calloc((size_t)members, sizeof(int)), sum = 0, most = 5;
+    int *at = calloc((size_t)members, sizeof(int));
+    struct function *in, *out;
+
+    if (round % 6 == 0)
+        most = 2 * LONG / members;
+    for (int r = 0; r < size; r++) {
+        int count = draw(most), gap = draw(3);
+
+        if (r >= members)
+            continue;
+        counts[r] = count;
+        /* MPICH 4.0.2 takes no displacement of one process by itself. */
+        at[r] = sum + (round % 2 && members > 1 ? gap : 0);
+        sum = at[r] + count;
+    }
+    in = calloc((size_t)sum + 1, sizeof(*in));
+    out = malloc((size_t)(sum + 1) * sizeof(*out));
+    untouched(out, sum);
+    own(round % 3 ? in : out + at[me], counts[me], round);
+    if (round % 3)
+        MPI_Allgatherv(in, counts[me], type, out, counts, at, type, comm);
+    else
+        MPI_Allgatherv(MPI_IN_PLACE, 0, type, out, counts, at, type, comm);
+    for (int r = 0, i = 0; i < sum; i++) {
+        struct function want = {-1, -7, -1};
+
+        while (r + 1 < members && at[r + 1] <= i)
+            r++;
+        if (i >= at[r] && i < at[r] + counts[r])
+            want = of(who[r], round, i - at[r]);
+        CHECK(out[i].a == want.a && out[i].b == want.b && out[i].gap == -7);
+    }
+    free(in);
+    free(out);
+    free(counts);
+    free(at);
+}
+
+/* The same of ints, as long as each other, where they lie. */
+static void gather_ints(int round)
+{
+    int n = round % 6 ? draw(9) : LONG * 2 / members;
+    int *in = malloc((size_t)n * sizeof(int) + 1);
+    int *out = malloc((size_t)(n * members) * sizeof(int) + 1);
+    MPI_Request req;
+
+    for (int i = 0; i < n; i++)
+        out[n * me + i] = in[i] = who[me] * 1000 + i + round;
+    if (round % 2)
+        MPI_Iallgather(in, n, MPI_INT, out, n, MPI_INT, comm, &req);
+    else
+        MPI_Iallgather(MPI_IN_PLACE, n, MPI_INT, out, n, MPI_INT, comm, &req);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    for (int i = 0; i < n * members; i++)
+        CHECK(out[i] == who[i / n] * 1000 + i % n + round);
+    free(in);
+    free(out);
+}
+
 static void scatter(struct function *out, int round)
 {
     int *counts = malloc((size_t)size * sizeof(*counts)), from = 0, sum = 0;
@@ -291,6 +355,8 @@ static void one_round(int round)
     reduce(in, out, n, round);
     if (round % 6 == 0)
         long_fold(round);
+    gather(round);
+    gather_ints(round);
     untouched(out, MOST);
     scatter(out, round);
     MPI_Barrier(comm);

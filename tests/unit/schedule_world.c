@@ -153,7 +153,8 @@ static struct stretches *parts_of(uint32_t from, const struct impi_step *s)
     struct member *p = &world.p[from];
     struct stretches *copy, *all = split(p, s->buf);
 
-    needs_order(p);
+    if (s->buf == IMPI_BUF_ACC)
+        needs_order(p);
     copy = stretches_new(all->n);
     assert_true(s->part + s->nparts <= p->s.parts.n);
     copy_stretches(copy, all, s->part, s->part + s->nparts);

@@ -187,6 +187,60 @@ static void alltoall(uint32_t most)
     takes("Alltoall, short", most);
 }
 
+static void allgather(void)
+{
+    world_fill(IMPI_BUF_DATA);
+    ALL(impi_schedule_allgather(&world.p[r].s, &world.g, r, 1));
+    sends("Allgather", 5, 5, 1);
+}
+
+typedef int blocks_f(struct impi_schedule *s, uint32_t r);
+
+static int gather_f(struct impi_schedule *s, uint32_t r)
+{
+    return impi_schedule_gather(s, &world.g, r, 300, false, 1);
+}
+
+static int scatter_f(struct impi_schedule *s, uint32_t r)
+{
+    return impi_schedule_scatter(s, &world.g, r, 300, false, 1);
+}
+
+static int alltoall_f(struct impi_schedule *s, uint32_t r)
+{
+    return impi_schedule_alltoall(s, &world.g, r, false, 1);
+}
+
+/* Straight: as many messages between clients as there are blocks that have to
+ * go there. */
+static void straight(const char *what, blocks_f *make, uint64_t blocks)
+{
+    uint64_t n = 0;
+
+    for (uint32_t r = 0; r < SIZE; r++) {
+        struct impi_schedule s = {0};
+
+        assert_int_equal(make(&s, r), 0);
+        for (size_t i = 0; i < s.count; i++)
+            n += s.steps[i].kind == IMPI_STEP_SEND && !s.steps[i].local;
+        impi_schedule_free(&s);
+    }
+    print_message("# %-26s %llu blocks between clients, best %llu\n", what,
+                  (unsigned long long)n, (unsigned long long)blocks);
+    assert_true(n == blocks);
+}
+
+static void long_blocks_go_once(void **state)
+{
+    uint64_t away = SIZE - SIZE / CLIENTS;
+
+    begin(EVEN, true);
+    straight("Gather, long", gather_f, away);
+    straight("Scatter, long", scatter_f, away);
+    straight("Alltoall, long", alltoall_f, away * SIZE);
+    world_end();
+}
+
 static void rounds_of_even_clients(void **state)
 {
     begin(EVEN, true);
@@ -195,6 +249,7 @@ static void rounds_of_even_clients(void **state)
     scans(5);
     in_order(5, 5);
     reduce_scatters(5, 1);
+    allgather();
     alltoall(5);
     world_end();
 }
@@ -207,6 +262,7 @@ static void rounds_of_uneven_clients(void **state)
     scans(5);
     in_order(5, 5);
     reduce_scatters(5, 1);
+    allgather();
     alltoall(12);
     world_end();
 }
@@ -219,6 +275,7 @@ static void rounds_of_ranks_that_are_dealt_out(void **state)
     scans(5);
     in_order(5, 5);
     reduce_scatters(5, 1);
+    allgather();
     alltoall(5);
     world_end();
 }
@@ -241,6 +298,7 @@ int main(void)
         cmocka_unit_test(rounds_of_uneven_clients),
         cmocka_unit_test(rounds_of_ranks_that_are_dealt_out),
         cmocka_unit_test(rounds_that_are_not_agreed),
+        cmocka_unit_test(long_blocks_go_once),
     };
 
     return cmocka_run_group_tests_name("schedule_size", tests, NULL, NULL);

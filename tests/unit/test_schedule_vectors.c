@@ -420,6 +420,34 @@ static void bcast_gives_everybody_what_the_root_has(void **state)
     }
 }
 
+/* Masters have their client's blocks, and get the others' in the clients'
+ * order. */
+static void allgather_gives_masters_all_blocks(void **state)
+{
+    EACH_SHAPE
+    {
+        int places[RANKS], by_rank[RANKS];
+
+        ALL(impi_schedule_allgather(&all.p[r].s, &all.g, r, 7));
+        impi_parts_places(&all.p[0].s.parts, all.lens, all.g.size, by_rank,
+                          places);
+        for (uint32_t r = 0; r < all.g.size; r++)
+            for (int i = 0; i < all.lens[r]; i++)
+                all.p[impi_group_local_master_rank(&all.g, r)]
+                    .buf[IMPI_BUF_DATA][places[r] + i] = own(r, i);
+        run(all.lens);
+        for (uint32_t n = 0; n < all.g.nmasters; n++)
+            for (uint32_t r = 0; r < all.g.size; r++)
+                for (int i = 0; i < all.lens[r]; i++) {
+                    struct element want = own(r, i);
+
+                    assert_memory_equal(&all.p[all.g.masters[n]]
+                                             .buf[IMPI_BUF_DATA][places[r] + i],
+                                        &want, sizeof(want));
+                }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +455,7 @@ int main(void)
         cmocka_unit_test(allreduce_gives_all_of_it_to_everybody),
         cmocka_unit_test(reduce_gives_all_of_it_to_the_root),
         cmocka_unit_test(bcast_gives_everybody_what_the_root_has),
+        cmocka_unit_test(allgather_gives_masters_all_blocks),
     };
 
     return cmocka_run_group_tests_name("schedule_vectors", tests, NULL, NULL);
