@@ -215,19 +215,34 @@ static int alltoall_f(struct impi_schedule *s, uint32_t r)
  * go there. */
 static void straight(const char *what, blocks_f *make, uint64_t blocks)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, busiest = 0;
 
     for (uint32_t r = 0; r < SIZE; r++) {
         struct impi_schedule s = {0};
+        uint64_t own = 0;
 
         assert_int_equal(make(&s, r), 0);
         for (size_t i = 0; i < s.count; i++)
-            n += s.steps[i].kind == IMPI_STEP_SEND && !s.steps[i].local;
+            own += s.steps[i].kind == IMPI_STEP_SEND && !s.steps[i].local;
         impi_schedule_free(&s);
+        n += own;
+        busiest = own > busiest ? own : busiest;
     }
-    print_message("# %-26s %llu blocks between clients, best %llu\n", what,
-                  (unsigned long long)n, (unsigned long long)blocks);
+    print_message("# %-26s %llu blocks between clients, best %llu; busiest "
+                  "process sends %llu\n",
+                  what, (unsigned long long)n, (unsigned long long)blocks,
+                  (unsigned long long)busiest);
     assert_true(n == blocks);
+}
+
+/* Of all to all those of other clients. */
+static uint64_t blocks_away(void)
+{
+    uint64_t n = 0;
+
+    for (uint32_t r = 0; r < SIZE; r++)
+        n += SIZE - impi_group_num_local_to_rank(&world.g, r);
+    return n;
 }
 
 static void long_blocks_go_once(void **state)
@@ -237,7 +252,10 @@ static void long_blocks_go_once(void **state)
     begin(EVEN, true);
     straight("Gather, long", gather_f, away);
     straight("Scatter, long", scatter_f, away);
-    straight("Alltoall, long", alltoall_f, away * SIZE);
+    straight("Alltoall, straight", alltoall_f, blocks_away());
+    world_end();
+    begin(UNEVEN, true);
+    straight("Alltoall, straight, uneven", alltoall_f, blocks_away());
     world_end();
 }
 
