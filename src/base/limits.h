@@ -33,11 +33,14 @@
 
 /* impid and its processes (task_wire): longest text, NUL included; strings
  * in one environment; payload of one frame from a process, and from impid
- * (a world of 10^5 ranks is about 8 MB). */
+ * (a world of 10^5 ranks is about 8 MB); what a process may have left unread,
+ * as the kernel counts it, when it is passed memory of others (a short frame is
+ * about 800). */
 #define SF_TASK_TEXT_MAX 512
 #define SF_TASK_ENV_MAX 256
 #define SF_TASK_REQUEST_MAX (64 * 1024)
 #define SF_TASK_REPLY_MAX (64 * 1024 * 1024)
+#define SF_TASK_UNREAD_MAX 8192
 
 /* Seconds of silence after which the other end of an idle TCP connection counts
  * as lost, and what the user may choose for that between MPI processes. */

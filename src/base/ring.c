@@ -31,7 +31,7 @@ int ring_create(size_t size, struct errbuf *err)
         return errprintf(err, "ring of %zu bytes: not a power of two in range",
                          size);
     }
-    fd = memfd_create("slurm-fabric-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    fd = memfd_create(RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd >= 0 && ftruncate(fd, (off_t)(HEAD_SIZE + size)) == 0 &&
         fcntl(fd, F_ADD_SEALS, SEALS) == 0)
         return fd;
@@ -118,6 +118,11 @@ void ring_quicken(struct ring *r, uint64_t salt)
 {
     r->quick = true;
     r->salt = salt | 1; /* fresh memory is all zero */
+}
+
+void ring_label(struct ring *r, const uint8_t label[RING_LABEL_SIZE])
+{
+    memcpy(r->shared->label, label, RING_LABEL_SIZE);
 }
 
 void ring_detach(struct ring *r)

@@ -31,6 +31,11 @@
 
 struct ring_shared;
 
+#define RING_NAME "slurm-fabric-ring" /* of its memfd */
+/* A label lies in the memory, here, and is no part of what is sent. */
+#define RING_LABEL_SIZE 32
+#define RING_LABEL_AT 256
+
 enum ring_side { RING_PRODUCER, RING_CONSUMER };
 
 /* One side of a ring.  Members are private to ring.c, but for reading
@@ -75,6 +80,9 @@ void ring_attach_thread(struct ring *r, const struct ring *of,
  * number that what is sent does not depend on; by it old bytes are told from a
  * new record, wrongly once in 2^64. */
 void ring_quicken(struct ring *r, uint64_t salt);
+
+/* Write it, once, before anybody else has the memory. */
+void ring_label(struct ring *r, const uint8_t label[RING_LABEL_SIZE]);
 
 /* Unmap.  An all-zero ring is fine. */
 void ring_detach(struct ring *r);

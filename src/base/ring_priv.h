@@ -28,8 +28,11 @@ struct ring_shared {
     /* Set by the sleeper, cleared by the one that wakes it. */
     _Alignas(64) _Atomic uint32_t consumer_sleeps;
     _Alignas(64) _Atomic uint32_t producer_sleeps;
+    _Alignas(64) uint8_t label[RING_LABEL_SIZE];
 };
 _Static_assert(sizeof(struct ring_shared) <= HEAD_SIZE, "one page of indexes");
+_Static_assert(offsetof(struct ring_shared, label) == RING_LABEL_AT,
+               "who opens rings for others looks there");
 
 struct record_head {
     _Atomic uint64_t stamp; /* of a quickened ring */

@@ -139,7 +139,7 @@ int task_hello_decode(struct task_hello *h, const void *payload, size_t len)
 }
 
 /* Up to the strings; these follow as u32 count, then u16 length + bytes. */
-#define ENV_FIXED (6 * 4 + 16 + 2 * 2 + 4)
+#define ENV_FIXED (6 * 4 + 16 + 2 * 2 + 4 + 8 + 4)
 
 size_t task_env_size(const struct task_env *e)
 {
@@ -164,6 +164,8 @@ ssize_t task_env_encode(void *buf, size_t size, const struct task_env *e)
     be_put_bytes(&w, e->host_addr, sizeof(e->host_addr));
     be_put16(&w, e->port_lo);
     be_put16(&w, e->port_hi);
+    be_put32(&w, e->pid);
+    be_put64(&w, e->machine);
     be_put32(&w, e->nenv);
     for (uint32_t i = 0; i < e->nenv; i++)
         be_put_str(&w, e->env[i]);
@@ -217,6 +219,8 @@ int task_env_decode(struct task_env *e, const void *payload, size_t len)
     be_copy_bytes(&r, e->host_addr, sizeof(e->host_addr));
     e->port_lo = be_get16(&r);
     e->port_hi = be_get16(&r);
+    e->pid = be_get32(&r);
+    e->machine = be_get64(&r);
     if (get_env_strings(e, &r) < 0 || payload_end(&r) < 0) {
         task_env_clear(e);
         return -1;
@@ -355,6 +359,35 @@ int task_stage_decode(struct task_stage *s, const void *payload, size_t len)
     be_reader_init(&r, payload, len);
     s->stage = be_get32(&r);
     return payload_end(&r);
+}
+
+ssize_t task_claim_encode(void *buf, size_t size, const struct task_claim *c)
+{
+    struct be_writer w;
+
+    frame_begin(&w, buf, size, TASK_CLAIM);
+    be_put32(&w, c->kind);
+    be_put32(&w, c->pid);
+    be_put32(&w, c->fd);
+    be_put_bytes(&w, c->token, sizeof(c->token));
+    return frame_end(&w);
+}
+
+int task_claim_decode(struct task_claim *c, const void *payload, size_t len)
+{
+    struct be_reader r;
+
+    be_reader_init(&r, payload, len);
+    c->kind = be_get32(&r);
+    c->pid = be_get32(&r);
+    c->fd = be_get32(&r);
+    be_copy_bytes(&r, c->token, sizeof(c->token));
+    if (payload_end(&r) < 0)
+        return -1;
+    if (c->kind == MEMORY_RING || c->kind == MEMORY_AREA)
+        return 0;
+    errno = EPROTO;
+    return -1;
 }
 
 ssize_t task_proof_encode(void *buf, size_t size, uint32_t type,

@@ -20,6 +20,8 @@
  *             <--------------------------   CHECKED
  *     SPAWN   -------------------------->         MPI_Comm_spawn
  *             <--------------------------   SPAWNED, whenever its step ends
+ *     CLAIM   -------------------------->         memory that it cannot open
+ *             <--------------------------   CLAIMED (+ one fd, or none)
  *     FINISH  -------------------------->         MPI_Finalize
  *             <--------------------------   FINISHED
  *     EXITING -------------------------->         exit() without MPI_Finalize
@@ -39,8 +41,9 @@
 #include <sys/types.h>
 
 #include "base/limits.h"
+#include "base/memory.h"
 
-#define TASK_WIRE_VERSION 8
+#define TASK_WIRE_VERSION 9
 #define TASK_HEADER_SIZE 8
 #define TASK_DIR_PREFIX "/proc/self/fd/"
 #define TASK_DIR_MAX 32
@@ -64,6 +67,8 @@ enum task_frame_type {
     TASK_CHECKED = 16, /* struct task_proof: text; "": it is good */
     TASK_SPAWN = 17,   /* impi_spawn_encode() (impi/spawn.h) */
     TASK_SPAWNED = 18, /* impi_spawned_encode() */
+    TASK_CLAIM = 19,   /* struct task_claim */
+    TASK_CLAIMED = 20, /* empty, and one fd: the memory; or none: no */
 };
 
 /* The MPI library families; an IMPI client has one. */
@@ -102,6 +107,11 @@ struct task_env {
     uint8_t host_addr[16]; /* listen here; IPv4 mapped as ::ffff:a.b.c.d */
     uint16_t port_lo;      /* listen in this range; 0,0: any */
     uint16_t port_hi;
+    /* Containers: by which pid others on the machine know it, 0: by its own;
+     * and which processes can have its memory, 0: as it sees by itself (base/
+     * memory.h). */
+    uint32_t pid;
+    uint64_t machine;
     uint32_t nenv;
     /* nenv strings "NAME=value", then NULL; "?NAME=value" applies only if the
      * process has no value of its own. */
@@ -137,6 +147,14 @@ struct task_exiting {
 enum task_stage_reached {
     TASK_STAGE_WORLD = 1, /* WORLD is read */
     TASK_STAGE_READY = 2  /* MPI_Init is about to return */
+};
+
+/* Memory of another process of this user and machine, who has told the token.
+ * The process itself may not open it. */
+struct task_claim {
+    uint32_t kind; /* enum memory_kind */
+    uint32_t pid, fd;
+    uint8_t token[MEMORY_TOKEN_SIZE];
 };
 
 struct task_stage {
@@ -203,6 +221,9 @@ int task_exiting_decode(struct task_exiting *x, const void *payload,
 
 ssize_t task_stage_encode(void *buf, size_t size, const struct task_stage *s);
 int task_stage_decode(struct task_stage *s, const void *payload, size_t len);
+
+ssize_t task_claim_encode(void *buf, size_t size, const struct task_claim *c);
+int task_claim_decode(struct task_claim *c, const void *payload, size_t len);
 
 /* type: PROVE, PROOF, CHECK or CHECKED, which are alike. */
 ssize_t task_proof_encode(void *buf, size_t size, uint32_t type,

@@ -9,6 +9,7 @@
  *   impid.c         main(), start and end; what goes wrong: report, kill
  *   impid_proc.c    the tasks of this node and the connections of their MPI
  *                   processes (task_wire)
+ *   impid_memory.c  memory of others that a process in a container cannot open
  *   impid_proof.c   who the user is, for another world that it meets
  *   impid_status.c  how a process ended
  *   impid_link.c    the connection to impi-server (agent_wire)
@@ -68,6 +69,7 @@ struct impid_proc {
     uint32_t build;         /* of the MPI library, see task_wire.h */
     char dir[TASK_DIR_MAX]; /* how it knows the step's directory */
     uint64_t memory, users; /* of its container, see task_wire.h */
+    uint32_t said_pid;      /* its own */
     pid_t pid;
     int pidfd;
     ev_io ended;             /* pidfd is readable */
@@ -170,6 +172,12 @@ void impid_proc_free(struct impid_proc *p);
 void impid_proc_spawned(struct impid *a, const struct agent_spawn *m);
 /* slurmstepd says how a process ended. */
 void impid_proc_status(struct impid *a, pid_t pid, int status);
+
+/* impid_memory.c */
+/* How others get at its memory. */
+struct memory_view impid_memory_view(const struct impid_proc *p);
+/* CLAIM.  -1: it breaks the rules. */
+int impid_memory_claim(struct impid_proc *p, const struct task_frame *f);
 
 /* impid_proof.c: PROVE or CHECK of a process.  -1: it breaks the rules. */
 int impid_proof_ask(struct impid_proc *p, const struct task_frame *f);

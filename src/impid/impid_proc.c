@@ -135,6 +135,7 @@ static int take_hello(struct impid_proc *p, const struct task_frame *f)
     memcpy(p->dir, h.dir, sizeof(p->dir));
     p->memory = h.memory;
     p->users = h.users;
+    p->said_pid = h.pid;
     p->round = impid_round_get(a, t->generation);
     if (!p->round)
         return refuse(p, "out of memory");
@@ -226,6 +227,13 @@ static int take_question(struct impid_proc *p, const struct task_frame *f)
     return 0;
 }
 
+static int take_claim(struct impid_proc *p, const struct task_frame *f)
+{
+    if (!p->client || impid_memory_claim(p, f) < 0)
+        return refuse(p, "unexpected CLAIM");
+    return 0;
+}
+
 /* The server starts the step, for it is beside srun. */
 static int take_spawn(struct impid_proc *p, const struct task_frame *f)
 {
@@ -263,6 +271,7 @@ static const struct {
     {TASK_EXITING, take_exiting}, {TASK_REGISTER, take_register},
     {TASK_STAGE, take_stage},     {TASK_PROVE, take_question},
     {TASK_CHECK, take_question},  {TASK_SPAWN, take_spawn},
+    {TASK_CLAIM, take_claim},
 };
 
 static int take(struct impid_proc *p, const struct task_frame *f)

@@ -196,9 +196,12 @@ static int send_env(struct impid_proc *p, struct errbuf *err)
                            .world_size = r->clients.nprocs,
                            .port_lo = conf->site.port_lo,
                            .port_hi = conf->site.port_hi};
+    struct memory_view view = impid_memory_view(p);
     int pass_fd = -1;
 
     memcpy(env.host_addr, r->impid->host_addr, sizeof(env.host_addr));
+    env.pid = view.pid;
+    env.machine = view.machine;
     env.env = impid_pmi_env(p, &pass_fd, err);
     if (!env.env)
         return -1;

@@ -312,6 +312,27 @@ int agent_check(struct agent_conn *a, const uint8_t about[TASK_ABOUT_SIZE],
     return ask_alone(a, TASK_CHECK, TASK_CHECKED, &proof, err);
 }
 
+int agent_claim(struct agent_conn *a, const struct task_claim *claim)
+{
+    uint8_t buf[TASK_HEADER_SIZE + sizeof(*claim)];
+    struct task_frame frame;
+    struct errbuf err;
+    int fd = -1, n = -1;
+
+    pthread_mutex_lock(&asking);
+    if (send_frame(a, buf, task_claim_encode(buf, sizeof(buf), claim), &err) ==
+        0)
+        n = expect(a, TASK_CLAIMED, &frame, &fd, &err);
+    if (n >= 0)
+        drop_frame(a, n);
+    pthread_mutex_unlock(&asking);
+    if (n >= 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 int agent_spawn(struct agent_conn *a, const void *request, size_t len,
                 struct errbuf *err)
 {

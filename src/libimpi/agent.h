@@ -50,6 +50,10 @@ int agent_prove(struct agent_conn *a, const uint8_t about[TASK_ABOUT_SIZE],
 int agent_check(struct agent_conn *a, const uint8_t about[TASK_ABOUT_SIZE],
                 const char *credential, struct errbuf *err);
 
+/* Memory of another process, which this one cannot open: a descriptor,
+ * close-on-exec; -1: impid does not pass it.  Threads may ask at once. */
+int agent_claim(struct agent_conn *a, const struct task_claim *claim);
+
 /* Have a step started (impi_spawn_encode()).  Has that one ended, and why?
  * Threads may ask at once. */
 int agent_spawn(struct agent_conn *a, const void *request, size_t len,

@@ -20,12 +20,35 @@
 #include "base/mac.h"
 #include "base/netaddr.h"
 
-/* What /proc/PID/fd/N shows for a ring of base/ring.h, and for an area. Nothing
- * else is opened: that could be a device, or a file that never answers. */
-#define RING_NAME "/memfd:slurm-fabric-ring (deleted)"
-#define AREA_NAME "slurm-fabric-area"
-#define AREA_SHOWN "/memfd:" AREA_NAME " (deleted)"
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+static struct {
+    uint32_t pid;
+    uint64_t machine;
+    share_ask *ask;
+} known;
+
+void share_set_up(uint32_t pid, uint64_t machine, share_ask *ask)
+{
+    known.pid = pid;
+    known.machine = machine;
+    known.ask = ask;
+}
+
+uint32_t share_pid(void)
+{
+    return known.pid ? known.pid : (uint32_t)getpid();
+}
+
+bool share_sees_others(void)
+{
+    return known.pid == 0;
+}
+
+uint64_t share_machine(void)
+{
+    return known.machine ? known.machine : memory_machine();
+}
 
 bool share_is_off(void)
 {
@@ -35,13 +58,19 @@ bool share_is_off(void)
 }
 
 /* 127.0.0.1 may be talking to 127.0.0.2. */
+bool share_is_one_machine(const struct netaddr *own, const struct netaddr *peer)
+{
+    return IN6_ARE_ADDR_EQUAL(&own->ip, &peer->ip) ||
+           netaddr_is_loopback(&peer->ip);
+}
+
 static bool same_machine(const struct sockaddr_storage *own,
                          const struct sockaddr_storage *peer)
 {
     struct netaddr a = netaddr_from_socket((const void *)own);
     struct netaddr b = netaddr_from_socket((const void *)peer);
 
-    return IN6_ARE_ADDR_EQUAL(&a.ip, &b.ip) || netaddr_is_loopback(&b.ip);
+    return share_is_one_machine(&a, &b);
 }
 
 bool share_is_near(int socket)
@@ -142,6 +171,8 @@ static int make(struct share *s)
     s->fd_in = ring_create(SF_SHARE_RING, &err);
     if (s->fd_out < 0 || s->fd_in < 0 || attach(s) < 0)
         return -1;
+    ring_label(&s->stream.out, s->token);
+    ring_label(&s->stream.in, s->token);
     return put_token(s);
 }
 
@@ -153,7 +184,7 @@ struct share *share_create(struct impi_chan_offer *offer)
         share_free(s);
         return NULL;
     }
-    offer->pid = (uint32_t)getpid();
+    offer->pid = share_pid();
     offer->fd_out = (uint32_t)s->fd_out;
     offer->fd_in = (uint32_t)s->fd_in;
     memcpy(offer->token, s->token, sizeof(offer->token));
@@ -168,24 +199,14 @@ bool share_confirm(struct share *s)
 
 /* ---- the other one ---- */
 
-/* Memory of a process of our own user that is shown so. */
-static int open_memory(uint32_t pid, uint32_t fd, const char *shown)
+/* By ourselves, or by who may. */
+static int find(enum memory_kind kind, uint32_t pid, uint32_t fd,
+                const uint8_t *token)
 {
-    char path[64], name[64];
-    struct stat st;
-    ssize_t n;
-    int own;
+    int own = memory_open(pid, fd, kind);
 
-    snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, fd);
-    n = readlink(path, name, sizeof(name));
-    if (n != (ssize_t)strlen(shown) || memcmp(name, shown, (size_t)n) != 0)
-        return -1;
-    own = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (own >= 0 && fstat_old(own, &st) == 0 && st.st_uid == geteuid())
-        return own;
-    if (own >= 0)
-        close(own);
-    return -1;
+    return own < 0 && token && known.ask ? known.ask(kind, pid, fd, token)
+                                         : own;
 }
 
 static bool as_agreed(const struct share *s)
@@ -201,8 +222,8 @@ struct share *share_open(const struct impi_chan_offer *offer)
     if (!s)
         return NULL;
     memcpy(s->token, offer->token, sizeof(s->token));
-    s->fd_in = open_memory(offer->pid, offer->fd_out, RING_NAME);
-    s->fd_out = open_memory(offer->pid, offer->fd_in, RING_NAME);
+    s->fd_in = find(MEMORY_RING, offer->pid, offer->fd_out, s->token);
+    s->fd_out = find(MEMORY_RING, offer->pid, offer->fd_in, s->token);
     if (s->fd_in >= 0 && s->fd_out >= 0 && attach(s) == 0 && as_agreed(s) &&
         take_token(s) && put_token(s) == 0) {
         close_fds(s);
@@ -232,7 +253,7 @@ int share_area_make(struct share_area *a, size_t len)
         errno = EFBIG;
         return -1;
     }
-    a->fd = memfd_create(AREA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    a->fd = memfd_create(MEMORY_AREA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (a->fd >= 0 && ftruncate(a->fd, (off_t)len) == 0 &&
         fcntl(a->fd, F_ADD_SEALS, SEALS) == 0 && map_area(a, len) == 0)
         return 0;
@@ -249,12 +270,13 @@ static bool is_area(int fd, size_t len)
            (uint64_t)st.st_size == len;
 }
 
-int share_area_open(struct share_area *a, uint32_t pid, uint32_t fd, size_t len)
+int share_area_open(struct share_area *a, uint32_t pid, uint32_t fd, size_t len,
+                    const uint8_t *token)
 {
     *a = SHARE_NO_AREA;
     if (pid == 0)
         return -1;
-    a->fd = open_memory(pid, fd, AREA_SHOWN);
+    a->fd = find(MEMORY_AREA, pid, fd, token);
     if (a->fd >= 0 && is_area(a->fd, len) && map_area(a, len) == 0) {
         share_area_close(a);
         return 0;
@@ -279,39 +301,6 @@ void share_area_free(struct share_area *a)
         munmap(a->at, a->len);
     *a = SHARE_NO_AREA;
     errno = saved;
-}
-
-/* FNV-1a */
-static uint64_t add_to_hash(uint64_t hash, const void *data, size_t len)
-{
-    const uint8_t *p = data;
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-uint64_t share_machine(void)
-{
-    static const char *const spaces[] = {"/proc/self/ns/pid",
-                                         "/proc/self/ns/user"};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    uid_t uid = geteuid();
-    char text[64];
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-
-    if (fd >= 0)
-        close(fd);
-    for (size_t i = 0; i < 2 && n > 0; i++) {
-        hash = add_to_hash(hash, text, (size_t)n);
-        n = readlink(spaces[i], text, sizeof(text));
-    }
-    if (n <= 0)
-        return 0;
-    hash = add_to_hash(hash, text, (size_t)n);
-    hash = add_to_hash(hash, &uid, sizeof(uid));
-    return hash ? hash : 1;
 }
 
 /* Of what /proc/PID/stat says behind the name, the first word is the state, and

@@ -8,6 +8,8 @@
 #ifndef LIBIMPI_SHARE_H
 #define LIBIMPI_SHARE_H
 
+#include "base/memory.h"
+#include "base/netaddr.h"
 #include "base/ring_stream.h"
 #include "impi/chan_share.h"
 
@@ -17,11 +19,26 @@ struct share {
     int fd_out, fd_in; /* the maker's, until the peer has answered; or -1 */
 };
 
+/* Who opens for us what we may not (impid): a descriptor, close-on-exec, of
+ * memory with this token, or -1. */
+typedef int share_ask(enum memory_kind kind, uint32_t pid, uint32_t fd,
+                      const uint8_t token[MEMORY_TOKEN_SIZE]);
+
+/* By which pid others of the machine know this process, 0: by its own; who they
+ * are, as memory_machine(), 0: as it sees itself.  ask NULL: nobody. */
+void share_set_up(uint32_t pid, uint64_t machine, share_ask *ask);
+/* The pid; and whether those of others mean the same here. */
+uint32_t share_pid(void);
+bool share_sees_others(void);
+uint64_t share_machine(void);
+
 /* IMPI_SHM=0 is set. */
 bool share_is_off(void);
 
-/* Are the two ends of this connection on one machine, as far as addresses
- * tell? */
+/* Are two addresses, or the two ends of this connection, on one machine, as far
+ * as addresses tell? */
+bool share_is_one_machine(const struct netaddr *own,
+                          const struct netaddr *peer);
 bool share_is_near(int socket);
 
 /* Make it, and what to offer.  NULL with errno: it cannot be had. */
@@ -50,17 +67,13 @@ struct share_area {
 /* len bytes, all zero.  0, or -1 with errno: it cannot be had. */
 int share_area_make(struct share_area *a, size_t len);
 /* The area of len bytes behind a descriptor of process pid (0: none), if it is
- * one.  0, or -1. */
-int share_area_open(struct share_area *a, uint32_t pid, uint32_t fd,
-                    size_t len);
+ * one.  token: with it impid is asked for what we may not open; NULL: it is
+ * not.  0, or -1. */
+int share_area_open(struct share_area *a, uint32_t pid, uint32_t fd, size_t len,
+                    const uint8_t *token);
 /* From here on nobody else opens it. */
 void share_area_close(struct share_area *a);
 void share_area_free(struct share_area *a);
-
-/* A number that processes have in common which can open each other's areas, as
- * far as they can tell: of one user, on one machine, with one view of its
- * processes.  0: not known. */
-uint64_t share_machine(void);
 
 /* Has this process of our machine ended, with all its threads, or is about to
  * be forgotten? */

@@ -522,7 +522,7 @@ static int one_area(struct impi_comm *c, struct memory *m)
     }
     if (rc != MPI_SUCCESS)
         return rc;
-    if (c->rank != 0 && !win_share_open(&m->area, &l, said, &at))
+    if (c->rank != 0 && !win_share_open(&m->area, &l, c->world[0], said, &at))
         return MPI_ERR_RMA_SHARED;
     m->base = (uint8_t *)at + before;
     return MPI_SUCCESS;

@@ -79,15 +79,26 @@ bool win_share_make(struct share_area *a, const struct win_layout *l,
     return true;
 }
 
-bool win_share_open(struct share_area *a, const struct win_layout *l,
+/* Where a process of another machine listens, none of ours does. */
+static bool is_near(int rank)
+{
+    struct netaddr own = listens_at((uint32_t)impi_be.rank);
+    struct netaddr other = listens_at((uint32_t)rank);
+
+    return share_is_one_machine(&own, &other);
+}
+
+bool win_share_open(struct share_area *a, const struct win_layout *l, int rank,
                     const int said[WIN_SAY_AREA], void **memory)
 {
+    const void *token = said + WIN_SAY_TOKEN;
     size_t at = memory_at(l);
 
     *a = SHARE_NO_AREA;
     if (l->bytes > SIZE_MAX / 2 ||
         share_area_open(a, (uint32_t)said[WIN_SAY_PID],
-                        (uint32_t)said[WIN_SAY_FD], at + l->bytes) < 0)
+                        (uint32_t)said[WIN_SAY_FD], at + l->bytes,
+                        is_near(rank) ? token : NULL) < 0)
         return false;
     if (!mac_equal(a->at, said + WIN_SAY_TOKEN, IMPI_SHARE_TOKEN_SIZE)) {
         share_area_free(a);
@@ -117,7 +128,7 @@ void win_share_say(const struct share_area *a, const void *base,
     memset(said, 0, WIN_SAY_AREA * sizeof(int));
     if (!a->at)
         return;
-    said[WIN_SAY_PID] = (int)getpid();
+    said[WIN_SAY_PID] = (int)share_pid();
     said[WIN_SAY_FD] = a->fd;
     say_address(said + WIN_SAY_AT, a->at);
     say_address(said + WIN_SAY_BASE, base);
@@ -172,7 +183,7 @@ static void reach_apart(struct win *w, int member, const int said[WIN_SAY_AREA])
 
     if (member == w->c->rank)
         reach(w, member, &w->area, 0, memory ? w->base : NULL);
-    else if (win_share_open(a, &l, said, &at))
+    else if (win_share_open(a, &l, w->c->world[member], said, &at))
         reach(w, member, a, 0, memory ? at : NULL);
 }
 
@@ -218,9 +229,12 @@ static bool may_copy(const struct win *w, int member,
            mac_equal(token, said + WIN_SAY_TOKEN, sizeof(token));
 }
 
-/* Other windows may have its memory, too. */
+/* Other windows may have its memory, too.  In a pid namespace of our own the
+ * pids of others mean nothing: impid alone sees their ends. */
 static void know_process(struct win *w, int member, uint32_t pid)
 {
+    if (!share_sees_others())
+        return;
     w->pids[member] = pid;
     if (member == w->c->rank)
         return;

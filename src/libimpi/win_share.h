@@ -41,8 +41,8 @@ struct win_layout {
  * cannot be made. */
 bool win_share_make(struct share_area *a, const struct win_layout *l,
                     void **memory);
-/* That of another one that said so. */
-bool win_share_open(struct share_area *a, const struct win_layout *l,
+/* That of another one that said so, by its rank in the world. */
+bool win_share_open(struct share_area *a, const struct win_layout *l, int rank,
                     const int said[WIN_SAY_AREA], void **memory);
 /* For the others; also if there is no area. */
 void win_share_say(const struct share_area *a, const void *base,

@@ -33,6 +33,7 @@
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
 #include "libimpi/session.h"
+#include "libimpi/share.h"
 #include "libimpi/spawn.h"
 #include "libimpi/state.h"
 #include "libimpi/stats.h"
@@ -250,6 +251,15 @@ static struct {
 
 static void end_of_sessions(void);
 
+static int claim(enum memory_kind kind, uint32_t pid, uint32_t fd,
+                 const uint8_t token[MEMORY_TOKEN_SIZE])
+{
+    struct task_claim c = {.kind = kind, .pid = pid, .fd = fd};
+
+    memcpy(c.token, token, sizeof(c.token));
+    return agent_claim(&impi_be.agent, &c);
+}
+
 static void say_exit(int code, void *arg)
 {
     end_of_sessions();
@@ -287,6 +297,7 @@ static void start(struct task_env *env)
     memcpy(impi_be.own_addr, env->host_addr, sizeof(impi_be.own_addr));
     impi_be.port_lo = env->port_lo;
     impi_be.port_hi = env->port_hi;
+    share_set_up(env->pid, env->machine, claim);
     set_environment(env, fd);
     on_exit(say_exit, NULL);
     pthread_atfork(NULL, NULL, after_fork);

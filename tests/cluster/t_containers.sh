@@ -207,6 +207,52 @@ case_sixteen_containers_on_two_nodes() {
     assert_world 16
 }
 
+# Of rings between clients, of windows, and of MPI_COMM_TYPE_SHARED, where the
+# kernel lets no process open another's memory: impid does.
+shared_by_all() {
+    assert_code 0
+    assert_output '^PASS rma_win' 1
+    assert_equal memory "$(awk '/^slurm-fabric: rank [0-9]+: +[0-9]/ &&
+        $5 > 0 { print $NF }' <<<"$err" | sort -u)" "how messages went"
+}
+
+need_windows() {
+    local l
+    for l in mpich openmpi; do
+        [ -x "$SF_TOP_BUILDDIR/tests/mpi/rma_win.$l" ] ||
+            skip "no rma_win for both libraries"
+        install -m 755 "$SF_TOP_BUILDDIR/tests/mpi/rma_win.$l" "$WORK"
+    done
+}
+
+case_memory_is_shared_between_containers() {
+    need_windows
+    # shellcheck disable=SC2086
+    run_as_user env IMPI_STATS=1 srun --mpi=impi -O -N1 -n1 \
+        $in_own ./rma_win.openmpi our_shared : -O -N1 -n1 \
+        $in_own ./rma_win.mpich our_shared
+    shared_by_all
+    # Of one component, which has one agent; and one in none.
+    run_as_user env IMPI_STATS=1 srun --mpi=impi -O -N1 -n3 sh -c \
+        "case \$SLURM_PROCID in
+         0) exec ./rma_win.mpich our_shared ;;
+         1) exec $in_own ./rma_win.openmpi our_shared ;;
+         *) exec $in_own ./rma_win.mpich our_shared ;;
+         esac"
+    shared_by_all
+}
+
+# Their own numbers of processes, too: those that they know are others' here.
+case_memory_is_shared_between_pid_namespaces() {
+    local apart="unshare -Urpf --kill-child --mount-proc"
+    need_windows
+    # shellcheck disable=SC2086
+    run_as_user env IMPI_STATS=1 srun --mpi=impi -O -N1 -n1 \
+        $apart ./rma_win.openmpi our_shared : -O -N1 -n1 \
+        $apart ./rma_win.mpich our_shared
+    shared_by_all
+}
+
 # And a /dev/shm of its own.  To MPICH they are as many nodes.
 case_containers_without_shared_memory() {
     local apart="unshare -Urm sh -c 'mount -t tmpfs shm /dev/shm &&

@@ -13,6 +13,7 @@ static void decode(const struct task_frame *f)
         struct task_exiting exiting;
         struct task_stage stage;
         struct task_proof proof;
+        struct task_claim claim;
         struct task_text text;
     } u;
     struct task_env env;
@@ -24,6 +25,7 @@ static void decode(const struct task_frame *f)
     task_exiting_decode(&u.exiting, f->payload, f->len);
     task_stage_decode(&u.stage, f->payload, f->len);
     task_proof_decode(&u.proof, f->payload, f->len);
+    task_claim_decode(&u.claim, f->payload, f->len);
     task_error_decode(&u.text, f->payload, f->len);
     if (task_env_decode(&env, f->payload, f->len) == 0)
         task_env_clear(&env);

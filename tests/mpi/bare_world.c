@@ -5,8 +5,8 @@
  * impid's part towards the processes (impi/task_wire.h).
  *
  *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-r] [-e] [-b] [-t]
- *              [-o] [-l] [-m maxdatalen] [-a address] FAMILY:N ... -- PROGRAM
- * [ARG ...]
+ *              [-o] [-l] [-p] [-m maxdatalen] [-a address]
+ *              FAMILY:N ... -- PROGRAM [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
  * ranks are dealt out to the clients in turn, instead of client by client.
@@ -18,9 +18,10 @@
  * share no memory, as before version 5.  -r, -e, -b: as before versions 9, 10
  * and 11.  -t: no libfabric, as before version 6.  -o: what stands for MUNGE
  * says that another user runs it.  -l: a process that vanishes is left to the
- * others, which have to see it themselves.  BARE_FRONT names the library to
- * preload.  Exit code: that of MPI_Abort; 1 when a process vanished; else the
- * worst of the launchers'.
+ * others, which have to see it themselves.  -p: no memory is passed that a
+ * process may not open itself.  BARE_FRONT names the library to preload.  Exit
+ * code: that of MPI_Abort; 1 when a process vanished; else the worst of the
+ * launchers'.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -40,6 +41,7 @@
 
 #include "base/fd_pass.h"
 #include "base/mac.h"
+#include "base/memory.h"
 #include "base/sealed.h"
 #include "flooded_way.h"
 #include "impi/spawn.h"
@@ -56,6 +58,8 @@ struct proc {
     int fd; /* -1: gone */
     bool finished;
     uint32_t rank;
+    pid_t pid;
+    struct memory_view view;
     uint8_t buf[SF_TASK_REQUEST_MAX + TASK_HEADER_SIZE];
     size_t len;
 };
@@ -83,6 +87,7 @@ static struct {
     bool last_is_flooded;
     bool other_user;
     bool left_to_others;
+    bool passes_nothing;
     uint32_t without; /* enum impi_world_flag */
 } b = {.address = {127, 0, 0, 1}};
 
@@ -146,7 +151,9 @@ static void send_env(struct proc *p)
                          .client = c,
                          .native_rank = b.native[p->rank],
                          .native_size = b.size[c],
-                         .world_size = b.nprocs};
+                         .world_size = b.nprocs,
+                         .pid = p->view.pid,
+                         .machine = p->view.machine};
 
     if (b.ipv6)
         e.host_addr[sizeof(e.host_addr) - 1] = 1;
@@ -248,6 +255,27 @@ static void take_question(struct proc *p, const struct task_frame *f)
                  f->type == TASK_PROVE ? TASK_PROOF : TASK_CHECKED, &t));
 }
 
+/* As impid_memory.c. */
+static void take_claim(struct proc *p, const struct task_frame *f)
+{
+    uint8_t frame[TASK_HEADER_SIZE];
+    struct task_claim c;
+    int fd = -1;
+
+    if (task_claim_decode(&c, f->payload, f->len) < 0)
+        die("CLAIM");
+    if (!b.passes_nothing)
+        fd = memory_open(c.pid, c.fd, c.kind);
+    if (fd >= 0 && !memory_has(fd, c.kind, c.token))
+        die("CLAIM of memory with another token");
+    task_frame_encode(frame, sizeof(frame), TASK_CLAIMED, NULL, 0);
+    if (fd_pass_send(p->fd, frame, sizeof(frame), &fd, fd >= 0, 0) !=
+        (ssize_t)sizeof(frame))
+        die("CLAIMED");
+    if (fd >= 0)
+        close(fd);
+}
+
 /* As impi-server of impirun. */
 static void refuse_spawn(struct proc *p, const struct task_frame *f)
 {
@@ -280,6 +308,8 @@ static void take_frame(struct proc *p, const struct task_frame *f)
         if (task_hello_decode(&h, f->payload, f->len) < 0 || h.rank >= b.nprocs)
             die("HELLO");
         p->rank = h.rank;
+        if (!b.passes_nothing)
+            p->view = memory_view_of(p->pid, h.pid, h.users);
         if (++b.nhello == b.nprocs)
             to_all(send_env);
         break;
@@ -305,6 +335,9 @@ static void take_frame(struct proc *p, const struct task_frame *f)
     case TASK_PROVE:
     case TASK_CHECK:
         take_question(p, f);
+        break;
+    case TASK_CLAIM:
+        take_claim(p, f);
         break;
     case TASK_SPAWN:
         refuse_spawn(p, f);
@@ -492,6 +525,8 @@ static void listen_here(void)
 static void accept_proc(void)
 {
     int fd = accept4(b.listener, NULL, NULL, SOCK_CLOEXEC);
+    struct ucred peer = {0};
+    socklen_t len = sizeof(peer);
 
     if (fd < 0)
         return;
@@ -499,7 +534,9 @@ static void accept_proc(void)
         close(fd);
         return;
     }
+    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
     b.proc[b.nconn].fd = fd;
+    b.proc[b.nconn].pid = peer.pid;
     b.proc[b.nconn++].rank = UINT32_MAX;
 }
 
@@ -587,6 +624,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             b.other_user = true;
         } else if (strcmp(*argv, "-l") == 0) {
             b.left_to_others = true;
+        } else if (strcmp(*argv, "-p") == 0) {
+            b.passes_nothing = true;
         } else if (strcmp(*argv, "-w") == 0) {
             /* as before version 4 of the extensions */
             b.without |= IMPI_WORLD_RMA | IMPI_WORLD_RMA_SHARE |
@@ -644,7 +683,7 @@ int main(int argc, char **argv)
     if (!program || !*program) {
         fprintf(stderr, "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] "
                         "[-r] [-e] [-t] "
-                        "[-l] [-m bytes] "
+                        "[-l] [-p] [-m bytes] "
                         "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;
     }

@@ -87,19 +87,19 @@ make_launchers_apart()
     mkdir -p "$TMPDIR/apart" || return
     for launcher in mpiexec.hydra mpirun.openmpi; do
         path=$(command -v $launcher) || return
-        printf '#!/bin/sh\nexec unshare --user --map-root-user %s "$@"\n' \
+        # shellcheck disable=SC2016 # $APART is its caller's
+        printf '#!/bin/sh\nexec unshare --user --map-root-user $APART %s "$@"\n' \
             "$path" >"$TMPDIR/apart/$launcher"
         chmod +x "$TMPDIR/apart/$launcher"
     done
     "$TMPDIR/apart/mpirun.openmpi" --version >/dev/null 2>&1
 }
 
-# Of two processes of different clients none has found the other's memory, or
-# this would show nothing.
-case_memory_of_others_is_refused() # PROGRAM CLIENTS.. [-- ARGUMENTS]
+# Messages between clients go this way.
+case_apart() # TITLE WAY PROGRAM CLIENTS.. [-- ARGUMENTS]
 {
-    local title=memory_of_others_is_refused prog=$1 world=()
-    shift
+    local title=$1 way=$2 prog=$3 world=()
+    shift 3
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
         world+=("$1")
         shift
@@ -108,8 +108,21 @@ case_memory_of_others_is_refused() # PROGRAM CLIENTS.. [-- ARGUMENTS]
         "$dir/bare_world" "${world[@]}" -- "$dir/$prog" "${@:2}" \
         >"$TMPDIR/out" 2>&1 && grep -q "^PASS $prog" "$TMPDIR/out" &&
         [ "$(awk '/^slurm-fabric: rank 0: +[0-9]/ && $5 > 0 { print $NF }' \
-            "$TMPDIR/out" | sort -u)" = TCP ]
+            "$TMPDIR/out" | sort -u)" = "$way" ]
     report $? "$title: $prog in ${world[*]}${2:+, ${*:2}}"
+}
+
+# Of two processes of different clients none has found the other's memory, or
+# this would show nothing.
+case_memory_of_others_is_refused() # PROGRAM CLIENTS.. [-- ARGUMENTS]
+{
+    case_apart memory_of_others_is_refused TCP "$1" -p "${@:2}"
+}
+
+# Who may open both passes it.
+case_memory_of_others_is_passed() # PROGRAM CLIENTS.. [-- ARGUMENTS]
+{
+    case_apart memory_of_others_is_passed memory "$@"
 }
 
 need_both rma_sync
@@ -207,8 +220,24 @@ if make_launchers_apart; then
         case_memory_of_others_is_refused rma_passive mpich:1 openmpi:1 -- \
             "$TMPDIR/fifo" $flavor
     done
+    for prog in rma_sync rma_ops rma_types rma_win; do
+        case_memory_of_others_is_passed $prog mpich:1 openmpi:2
+    done
+    for world in "mpich:1 openmpi:1" "openmpi:1 mpich:2"; do
+        rm -f "$TMPDIR/fifo"
+        mkfifo "$TMPDIR/fifo"
+        # shellcheck disable=SC2086
+        SLURM_IMPI_THREAD=no case_memory_of_others_is_passed rma_passive \
+            $world -- "$TMPDIR/fifo" allocate
+        # shellcheck disable=SC2086
+        case_memory_of_others_is_passed rma_win $world -- our_shared our_apart
+        # shellcheck disable=SC2086
+        APART="--pid --kill-child --mount-proc" \
+            case_memory_of_others_is_passed rma_win $world -- our_shared our_apart
+    done
 else
     skipped memory_of_others_is_refused "no user namespaces"
+    skipped memory_of_others_is_passed "no user namespaces"
 fi
 for who in target origin holder fence; do
     case_death_ends_all $who mpich:2 openmpi:2

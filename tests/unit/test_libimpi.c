@@ -5,6 +5,7 @@
  * the socket before they are asked for, so nothing here waits.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -248,6 +249,46 @@ static void the_library_is_called_until_the_world_is_here(void **state)
     tear_down(&f);
 }
 
+static void send_frame_with(struct fixture *f, uint32_t type, int fd)
+{
+    uint8_t buf[TASK_HEADER_SIZE];
+    ssize_t n = task_frame_encode(buf, sizeof(buf), type, NULL, 0);
+
+    assert_int_equal(fd_pass_send(f->peer, buf, (size_t)n, &fd, fd >= 0, 0), n);
+}
+
+/* Or it is refused, or impid is gone, which is no matter. */
+static void claimed_memory_comes_with_its_answer(void **state)
+{
+    struct task_claim c = {.kind = MEMORY_AREA, .pid = 7, .fd = 8}, seen;
+    struct task_frame frame;
+    struct fixture f;
+    uint8_t buf[256];
+    int fd;
+    ssize_t n;
+
+    set_up(&f);
+    send_frame_with(&f, TASK_SPAWNED, -1); /* of something else */
+    send_frame_with(&f, TASK_CLAIMED, f.listener);
+    fd = agent_claim(&f.agent, &c);
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    close(fd);
+    n = read(f.peer, buf, sizeof(buf));
+    assert_int_equal(
+        task_frame_parse(&frame, buf, (size_t)n, SF_TASK_REQUEST_MAX), n);
+    assert_int_equal(task_claim_decode(&seen, frame.payload, frame.len), 0);
+    assert_int_equal(seen.pid, 7);
+    send_frame_with(&f, TASK_CLAIMED, -1);
+    assert_int_equal(agent_claim(&f.agent, &c), -1);
+    send_frame_with(&f, TASK_FINISHED, f.listener); /* not what was asked */
+    assert_int_equal(agent_claim(&f.agent, &c), -1);
+    close(f.peer);
+    f.peer = -1;
+    assert_int_equal(agent_claim(&f.agent, &c), -1);
+    tear_down(&f);
+}
+
 static void finish_waits_for_its_answer(void **state)
 {
     struct fixture f;
@@ -330,6 +371,7 @@ int main(void)
         cmocka_unit_test(wrong_or_broken_answers_are_errors),
         cmocka_unit_test(lost_impid_is_an_error_not_a_wait),
         cmocka_unit_test(the_library_is_called_until_the_world_is_here),
+        cmocka_unit_test(claimed_memory_comes_with_its_answer),
         cmocka_unit_test(finish_waits_for_its_answer),
         cmocka_unit_test(a_frame_that_has_begun_is_sent_whole),
         cmocka_unit_test(addresses_are_of_the_internet),

@@ -213,7 +213,7 @@ static void an_area_is_the_same_memory_for_who_opens_it(void **state)
     fd = (uint32_t)a.fd;
     assert_int_equal(a.at[12344], 0);
     a.at[12344] = 7;
-    assert_int_equal(share_area_open(&b, own, fd, 12345), 0);
+    assert_int_equal(share_area_open(&b, own, fd, 12345, NULL), 0);
     assert_ptr_not_equal(a.at, b.at);
     assert_int_equal(b.at[12344], 7);
     b.at[0] = 9;
@@ -223,7 +223,7 @@ static void an_area_is_the_same_memory_for_who_opens_it(void **state)
     /* nobody makes it shorter below us */
     assert_int_equal(ftruncate(a.fd, 1), -1);
     share_area_close(&a);
-    assert_int_equal(share_area_open(&b, own, fd, 12345), -1);
+    assert_int_equal(share_area_open(&b, own, fd, 12345, NULL), -1);
     a.at[0] = 1;
     share_area_free(&a);
 }
@@ -237,13 +237,15 @@ static void what_is_no_area_is_not_opened(void **state)
 
     (void)state;
     assert_int_equal(share_area_make(&a, 8192), 0);
-    assert_int_equal(share_area_open(&b, own, (uint32_t)a.fd, 8191), -1);
-    assert_int_equal(share_area_open(&b, own, (uint32_t)a.fd, 1 << 20), -1);
-    assert_int_equal(share_area_open(&b, 0, (uint32_t)a.fd, 8192), -1);
-    assert_int_equal(share_area_open(&b, own, UINT32_MAX, 8192), -1);
-    assert_int_equal(share_area_open(&b, own, (uint32_t)ring, 4096 * 17), -1);
+    assert_int_equal(share_area_open(&b, own, (uint32_t)a.fd, 8191, NULL), -1);
+    assert_int_equal(share_area_open(&b, own, (uint32_t)a.fd, 1 << 20, NULL),
+                     -1);
+    assert_int_equal(share_area_open(&b, 0, (uint32_t)a.fd, 8192, NULL), -1);
+    assert_int_equal(share_area_open(&b, own, UINT32_MAX, 8192, NULL), -1);
+    assert_int_equal(share_area_open(&b, own, (uint32_t)ring, 4096 * 17, NULL),
+                     -1);
     file = open("/proc/self/exe", O_RDONLY);
-    assert_int_equal(share_area_open(&b, own, (uint32_t)file, 8192), -1);
+    assert_int_equal(share_area_open(&b, own, (uint32_t)file, 8192, NULL), -1);
     assert_null(b.at);
     close(file);
     close(ring);

@@ -102,6 +102,8 @@ static void env_round_trip(void **state)
                          .host_addr = {[10] = 0xff, 0xff, 127, 0, 0, 10},
                          .port_lo = 4000,
                          .port_hi = 4100,
+                         .pid = 77,
+                         .machine = UINT64_C(0x123456789abcdef0),
                          .nenv = 3,
                          .env = vars};
     struct task_env got;
@@ -116,6 +118,8 @@ static void env_round_trip(void **state)
     assert_int_equal(got.world_size, 4);
     assert_memory_equal(got.host_addr, e.host_addr, 16);
     assert_int_equal(got.port_hi, 4100);
+    assert_int_equal(got.pid, 77);
+    assert_true(got.machine == e.machine);
     assert_int_equal(got.nenv, 3);
     assert_string_equal(got.env[1], "PMI_SIZE=2");
     assert_string_equal(got.env[2], "EMPTY=");
@@ -148,6 +152,26 @@ static void env_count_is_checked_before_it_allocates(void **state)
 
     memset(buf + n - 4, 0xff, 4);
     assert_int_equal(task_env_decode(&got, f.payload, f.len), -1);
+    assert_int_equal(errno, EPROTO);
+}
+
+static void claims_round_trip(void **state)
+{
+    struct task_claim c = {
+        .kind = MEMORY_AREA, .pid = 7, .fd = 8, .token = {1, 2, [31] = 3}};
+    struct task_claim got;
+    struct task_frame f =
+        parse(task_claim_encode(buf, sizeof(buf), &c), TASK_CLAIM);
+
+    assert_int_equal(task_claim_decode(&got, f.payload, f.len), 0);
+    assert_memory_equal(&got, &c, sizeof(c));
+    for (size_t i = 0; i < f.len; i++) {
+        assert_int_equal(task_claim_decode(&got, f.payload, i), -1);
+        assert_int_equal(errno, EPROTO);
+    }
+    c.kind = MEMORY_AREA + 1;
+    f = parse(task_claim_encode(buf, sizeof(buf), &c), TASK_CLAIM);
+    assert_int_equal(task_claim_decode(&got, f.payload, f.len), -1);
     assert_int_equal(errno, EPROTO);
 }
 
@@ -287,6 +311,7 @@ int main(void)
         cmocka_unit_test(env_refuses_what_setenv_cannot_take),
         cmocka_unit_test(env_count_is_checked_before_it_allocates),
         cmocka_unit_test(small_frames_round_trip),
+        cmocka_unit_test(claims_round_trip),
         cmocka_unit_test(proofs_round_trip),
         cmocka_unit_test(every_truncation_and_excess_is_refused),
         cmocka_unit_test(frame_longer_than_the_limit_is_refused_by_its_header),
