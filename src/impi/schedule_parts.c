@@ -160,6 +160,32 @@ static void end_pair(struct plan *p, const struct plan_halving *how,
         plan_parts(p, kind, peer, IMPI_BUF_ACC, 0, how->n);
 }
 
+static bool is_in_order(const struct plan *p)
+{
+    const struct impi_parts *parts = &p->s->parts;
+
+    if (!parts->ranks)
+        return true;
+    for (uint32_t i = 0; i < p->g->size; i++) {
+        if (parts->ranks[i] != i)
+            return false;
+    }
+    return true;
+}
+
+/* What this process has, in the order of the parts, to acc.  Blocks that lie by
+ * rank are in it already. */
+static void put_in_order(struct plan *p)
+{
+    if (is_in_order(p)) {
+        plan_fold_end(p);
+        return;
+    }
+    plan_add(p, (struct impi_step){.kind = IMPI_STEP_ORDER,
+                                   .buf = (uint8_t)p->part});
+    p->part = IMPI_BUF_ACC;
+}
+
 void plan_halving(struct plan *p, const struct plan_halving *how)
 {
     struct halves h = halves_of(how->me, how->n, how->in_order);
@@ -175,7 +201,7 @@ void plan_halving(struct plan *p, const struct plan_halving *how)
     }
     if (paired)
         plan_take_lower(p, how->who(p, how->me - 1));
-    plan_put_in_order(p);
+    put_in_order(p);
     halve(p, &h);
     if (how->what == PLAN_ALL_PARTS)
         double_up(p, &h);
@@ -321,31 +347,6 @@ void plan_parts_of_runs(struct plan *p)
             add_run(p, v - 1, parts, first, ranks);
         add_run(p, v, parts, first, ranks);
     }
-}
-
-/* Blocks that lie by rank are in it already. */
-static bool is_in_order(const struct plan *p)
-{
-    const struct impi_parts *parts = &p->s->parts;
-
-    if (!parts->ranks)
-        return true;
-    for (uint32_t i = 0; i < p->g->size; i++) {
-        if (parts->ranks[i] != i)
-            return false;
-    }
-    return true;
-}
-
-void plan_put_in_order(struct plan *p)
-{
-    if (is_in_order(p)) {
-        plan_fold_end(p);
-        return;
-    }
-    plan_add(p, (struct impi_step){.kind = IMPI_STEP_ORDER,
-                                   .buf = (uint8_t)p->part});
-    p->part = IMPI_BUF_ACC;
 }
 
 /* ---- where they lie ---- */

@@ -137,7 +137,5 @@ void plan_parts_around(struct plan *p, uint32_t me, uint32_t n,
  * order in which they are halved. */
 void plan_parts_of_clients(struct plan *p);
 void plan_parts_of_runs(struct plan *p);
-/* What this process has, in that order, to acc. */
-void plan_put_in_order(struct plan *p);
 
 #endif
