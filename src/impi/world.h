@@ -56,6 +56,8 @@ enum impi_world_flag {
     /* All clients speak version 11: long vectors go between clients by parts.
      */
     IMPI_WORLD_FEW_BYTES = 1u << 11,
+    /* All of these: a world of this release alone, on machines of one kind. */
+    IMPI_WORLD_ALL = (1u << 12) - 1,
 };
 
 struct impi_host {

@@ -671,19 +671,13 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
 int main(int argc, char **argv)
 {
     uint32_t maxdatalen = IMPI_OWN_MAXDATALEN;
-    uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE |
-                     IMPI_WORLD_SHARE | IMPI_WORLD_FLAT | IMPI_WORLD_RMA |
-                     IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FABRIC |
-                     IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC |
-                     IMPI_WORLD_FEW_ROUNDS | IMPI_WORLD_RMA_EARLY;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};
 
     if (!program || !*program) {
         fprintf(stderr, "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] "
-                        "[-r] [-e] [-t] "
-                        "[-l] [-p] [-m bytes] "
+                        "[-r] [-e] [-b] [-t] [-o] [-l] [-p] [-m bytes] "
                         "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;
     }
@@ -696,7 +690,7 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &sa, NULL);
     sigaction(SIGINT, &sa, NULL);
     deal_ranks(interleave);
-    make_world(maxdatalen, flags & ~b.without);
+    make_world(maxdatalen, IMPI_WORLD_ALL & ~b.without);
     listen_here();
     for (uint32_t c = 0; c < b.nclients; c++)
         launch(c, program);
