@@ -49,6 +49,7 @@
 #include "impi/table.h"
 #include "impi/world.h"
 
+#define LAUNCHER_GRACE 20 /* seconds to end when told */
 #define MAX_PROCS 64
 #define MAX_CLIENTS 32
 #define BUF_SIZE 65536
@@ -107,6 +108,18 @@ static void kill_all(int code, const char *why)
     for (uint32_t i = 0; i < b.nclients; i++)
         if (b.launcher[i] > 0)
             kill(b.launcher[i], SIGTERM);
+}
+
+/* A launcher that was told to end, and does not, must not keep the test. */
+static void kill_launchers(void)
+{
+    for (uint32_t i = 0; i < b.nclients; i++) {
+        if (b.launcher[i] <= 0)
+            continue;
+        fprintf(stderr, "bare_world: the launcher of client %u does not end\n",
+                i);
+        kill(b.launcher[i], SIGKILL);
+    }
 }
 
 /* ---- ranks ---- */
@@ -579,6 +592,7 @@ static void on_signal(int sig)
 
 static void run(void)
 {
+    const struct timespec grace = {.tv_sec = LAUNCHER_GRACE};
     struct pollfd fds[MAX_PROCS + 1];
     sigset_t chld, old;
 
@@ -589,13 +603,17 @@ static void run(void)
     sigprocmask(SIG_BLOCK, &chld, &old);
     while (reap()) {
         uint32_t n = b.nconn;
+        int ready;
 
         if (told_to_end)
             kill_all(128 + told_to_end, "told to");
         fds[0] = (struct pollfd){.fd = b.listener, .events = POLLIN};
         for (uint32_t i = 0; i < n; i++)
             fds[i + 1] = (struct pollfd){.fd = b.proc[i].fd, .events = POLLIN};
-        if (ppoll(fds, n + 1, NULL, &old) < 0)
+        ready = ppoll(fds, n + 1, b.failed ? &grace : NULL, &old);
+        if (ready == 0)
+            kill_launchers();
+        if (ready <= 0)
             continue;
         for (uint32_t i = 0; i < n; i++)
             if (b.proc[i].fd >= 0 && fds[i + 1].revents)
