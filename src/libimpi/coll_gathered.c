@@ -34,13 +34,6 @@ static int native_master(const struct coll *x)
                                                      (uint32_t)x->c->rank)];
 }
 
-static int rc_of(struct coll *x, int rc)
-{
-    if (rc != MPI_SUCCESS)
-        x->nnative--;
-    return rc;
-}
-
 /* What this process has, to its client's master. */
 static int gather(struct coll *x, struct gathered *k)
 {
@@ -63,19 +56,19 @@ static int gather(struct coll *x, struct gathered *k)
     }
     if (own == place && x->c->native_rank == native_master(x))
         own = MPI_IN_PLACE;
-    return rc_of(x, impi_real.Igatherv(own, (int)k->own.len, MPI_BYTE, x->wire,
-                                       k->counts, k->displs, MPI_BYTE,
-                                       native_master(x), x->c->hidden,
-                                       coll_native(x)));
+    return coll_started(x, impi_real.Igatherv(own, (int)k->own.len, MPI_BYTE,
+                                              x->wire, k->counts, k->displs,
+                                              MPI_BYTE, native_master(x),
+                                              x->c->hidden, coll_native(x)));
 }
 
 static int hand_round(struct coll *x, struct gathered *k)
 {
     if (is_alone(x))
         return MPI_SUCCESS;
-    return rc_of(x,
-                 impi_real.Ibcast(x->wire, k->total, MPI_BYTE, native_master(x),
-                                  x->c->hidden, coll_native(x)));
+    return coll_started(x, impi_real.Ibcast(x->wire, k->total, MPI_BYTE,
+                                            native_master(x), x->c->hidden,
+                                            coll_native(x)));
 }
 
 static int turn(struct coll *x)

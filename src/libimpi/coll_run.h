@@ -84,12 +84,12 @@ int coll_run_bytes(struct coll *x, int rc, uint64_t *bytes);
 
 /* Another native request that the step under way waits for. */
 MPI_Request *coll_native(struct coll *x);
-
-/* ---- for coll_agree.c ---- */
-
 /* rc: of the native call that was to make that request; if it failed there is
  * none. */
 int coll_started(struct coll *x, int rc);
+
+/* ---- for coll_agree.c ---- */
+
 /* Start a message to or from a process of another client. */
 struct message;
 int coll_cross(struct coll *x, const struct message *m, bool recv);
