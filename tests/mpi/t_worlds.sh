@@ -295,6 +295,8 @@ for prog in coll folds; do
     case_run $prog openmpi:3 mpich:1 openmpi:1 mpich:2 openmpi:1
     case_run $prog mpich:1 openmpi:2 mpich:1 openmpi:1
 done
+# More than SF_IMPI_STRAIGHT_MAX, dealt out.
+case_run collv -i mpich:7 openmpi:6 mpich:5
 title=collective_calls_as_an_older_release_has_them
 for prog in coll collv folds; do
     case_run $prog -r mpich:2 openmpi:2
