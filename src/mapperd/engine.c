@@ -65,9 +65,9 @@ void engine_pick_neighbours(struct hsn_peer *peers, size_t n, uint64_t own)
 void engine_alarm(struct mapperd *d, const char *unproved, const char *beyond)
 {
     if (beyond[0])
-        log_paced(&d->told, clock_ns(), log_error, "SF-E860 %s", beyond);
+        log_paced(&d->alarms, clock_ns(), log_error, "SF-E860 %s", beyond);
     if (unproved[0])
-        log_paced(&d->told, clock_ns(), log_error,
+        log_paced(&d->alarms, clock_ns(), log_error,
                   "SF-E857 routes could deadlock and are not used; %s",
                   unproved);
 }

@@ -53,8 +53,9 @@ struct mapperd {
     bool unstored;      /* the map could not be stored: has been told */
     char last_notice[200];
     uint64_t nnotices;
-    /* Lines that other hosts bring about: what they print; the rest. */
-    struct log_pace prints, told;
+    /* Lines that other hosts bring about: what they print; alarms, which no
+     * other lines shall hide; the rest. */
+    struct log_pace prints, alarms, told;
     bool ready, stopping; /* told systemd; a signal says so */
     bool misled;          /* a setting is not for this board */
     char *pid_path;

@@ -95,7 +95,7 @@ static void on_unlike(uint64_t address, void *arg)
     struct mapperd *d = arg;
     char who[GM_ADDRESS_TEXT];
 
-    log_paced(&d->told, clock_ns(), log_error,
+    log_paced(&d->alarms, clock_ns(), log_error,
               "SF-E858 routes of this host (%s) and of host %s could deadlock "
               "together: they turn differently; set Routes and "
               "NonClos alike on all hosts",
